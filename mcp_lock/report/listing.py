@@ -1,0 +1,129 @@
+"""What is configured and what is pinned, for people to read: `servers` and `show`. No differences, no judgement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mcp_lock import launch
+from mcp_lock.contract import Contract, Kind
+from mcp_lock.errors import UsageError
+from mcp_lock.report.schema_words import member, signature, value
+from mcp_lock.report.screen import Row, Span, draw, said
+from mcp_lock.text import visible, visible_name
+
+if TYPE_CHECKING:
+    from mcp_lock.lockfile import Lock, ServerPin
+    from mcp_lock.report import Options
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """One configured server, in visible words."""
+
+    name: str
+    state: str
+    """`ready`, or why it cannot be contacted."""
+    where: tuple[str, ...]
+    how: str
+    """How it would be started or reached, without a secret; empty if nobody can tell."""
+    notes: tuple[str, ...] = ()
+
+
+def servers_text(servers: Sequence[Configured], notes: Sequence[str], options: Options) -> str:
+    """What `mcplock servers` prints."""
+    rows = [row for server in servers for row in _configured(server)]
+    rows += [Row((Span(f"note: {note}", "dim"),)) for note in notes]
+    return draw(rows, options.width, options.colour, options.unicode)
+
+
+def _configured(server: Configured) -> Iterator[Row]:
+    role = "good" if server.state == "ready" else "error"
+    heading = (Span(visible_name(server.name), "name", solid=True), Span("  "), Span(server.state, role))
+    yield Row(heading, hang=4)
+    if server.how:
+        yield Row((Span(server.how, "command"),), 2, 6)
+    yield Row((Span(f"from {', '.join(server.where)}", "dim"),), 2, 6)
+    for note in server.notes:
+        yield Row((Span(f"note: {note}", "dim"),), 2, 6)
+
+
+def lock_text(lock: Lock, name: str | None, options: Options, *, plain: bool) -> str:
+    """What `mcplock show` prints: all servers in short, or one server or one item in full.
+
+    Raises `UsageError` for a name that is not pinned.
+    """
+    rows = _all(lock, full=plain) if name is None else _chosen(lock, name)
+    return draw(rows, options.width, options.colour, options.unicode)
+
+
+def _all(lock: Lock, *, full: bool) -> Iterator[Row]:
+    for server in sorted(lock.servers):
+        yield from _server(server, lock.servers[server], full=full)
+
+
+def _chosen(lock: Lock, name: str) -> Iterator[Row]:
+    """The longest server name that fits wins, so that a server may have a slash in its name."""
+    fits = [server for server in lock.servers if name == server or name.startswith(f"{server}/")]
+    if not fits:
+        there = ", ".join(map(visible, sorted(lock.servers))) or "none"
+        raise UsageError(f"no server {visible(name)!r} in the lock; there are: {there}")
+    server = max(fits, key=len)
+    if name == server:
+        return _server(server, lock.servers[server], full=True)
+    return _items(lock.servers[server], name[len(server) + 1 :])
+
+
+def _items(pin: ServerPin, name: str) -> Iterator[Row]:
+    found = [pin.surface.contracts(kind)[name] for kind in Kind if name in pin.surface.contracts(kind)]
+    if not found:
+        raise UsageError(f"no tool, prompt or resource {visible(name)!r} in the lock")
+    return (row for contract in found for row in _contract(contract, full=True))
+
+
+def _server(name: str, pin: ServerPin, *, full: bool) -> Iterator[Row]:
+    surface = pin.surface
+    says = f"{visible(surface.server)} {visible(surface.server_version)}".strip()
+    about = ", ".join(
+        filter(None, (f"says it is {says}" if says else "", f"MCP {surface.protocol}" if surface.protocol else ""))
+    )
+    yield Row((Span(visible_name(name), "name", solid=True), Span(f"  {about}", "dim")), hang=4)
+    if pin.launch:
+        yield Row((Span(launch.shown(pin.launch), "command"),), 2, 6)
+    if surface.instructions:
+        text = surface.instructions if full else value(surface.instructions, 200)
+        yield Row((Span("instructions: ", "dim"), *said(text)), 2, 4)
+    for kind in Kind:
+        contracts = surface.contracts(kind)
+        for item in sorted(contracts):
+            yield from _contract(contracts[item], full=full)
+
+
+def _contract(contract: Contract, *, full: bool) -> Iterator[Row]:
+    definition = contract.definition
+    kind = "" if contract.kind is Kind.TOOL else f"{contract.kind.noun} "
+    name = (Span(kind, "dim"), Span(visible_name(contract.name), "name", solid=True))
+    if not full:
+        described = value(definition["description"], 200) if definition.get("description") else ""
+        inside = signature(definition) if contract.kind is Kind.TOOL else f"  {described}"
+        yield Row((*name, *said(inside)), 2, 6)
+        return
+    yield Row((*name, Span(f"  {contract.digest}", "dim", solid=True)), 2, 6)
+    for field, held in definition.items():
+        if field != contract.kind.key:
+            yield from _field(field, held)
+
+
+def _field(field: str, held: Any) -> Iterator[Row]:
+    properties = held.get("properties") if isinstance(held, Mapping) else None
+    if not isinstance(properties, Mapping):
+        yield Row(
+            (Span(f"{visible(field)}: ", "dim"), *said(held if isinstance(held, str) else value(held, 2000))), 4, 6
+        )
+        return
+    rest = {key: kept for key, kept in held.items() if key not in ("properties", "required")}
+    yield Row((Span(f"{visible(field)}: ", "dim"), *said(value(rest, 1000))), 4, 6)
+    needed = held.get("required") if isinstance(held.get("required"), Sequence) else ()
+    for name, schema in properties.items():
+        yield Row(said(member(name, schema, optional=name not in needed)), 6, 8)
