@@ -3,7 +3,7 @@
 A case is `cases/report/NAME.json`: what was found, and in which views to show it. Its golden files `NAME.VIEW.txt` are
 written anew, to be read before they are committed, by
 
-    MCPLOCK_GOLDEN=write pytest tests/test_report_terminal.py
+    GOLDEN=write pytest tests/test_report_terminal.py
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def shown(name, **options):
 def test_the_report_is_the_golden_file(name, view):
     text = render(report_of(name), Format.TEXT, VIEWS[view]).replace("\x1b", "␛")
     golden = CASES / f"{name}.{view}.txt"
-    if os.environ.get("MCPLOCK_GOLDEN") == "write":
+    if os.environ.get("GOLDEN") == "write":
         golden.write_text(text, "utf-8", newline="\n")
     assert text == golden.read_text("utf-8")
 
