@@ -1,0 +1,145 @@
+"""Client configs: which servers a project has, where that is written, and how each is started.
+
+Reads what people already have. Nothing here starts a server, and nothing here runs a command that a file names. The
+types are here; finding and merging is in `discover`, which `find` and `read` lead to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from mcp_lock.launch import LaunchSpec
+    from mcp_lock.outcome import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a server is configured."""
+
+    client: str
+    """The client's name in `clients.CLIENTS`, or `file` for one named with `--config`."""
+    file: str
+    """Relative to the project root where it lies below it."""
+    line: int
+    """Of the server's key, from 1."""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class StdioServer:
+    """A server that is a child process, ready to be started: every variable has its value."""
+
+    argv: tuple[str, ...] = field(repr=False)
+    cwd: Path
+    env: Mapping[str, str] = field(repr=False)
+    """What the entry declares; the transport adds the variables that every child gets."""
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Variable to value, for every value that was expanded: never to be shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpServer:
+    """A server behind a URL, ready to be reached."""
+
+    url: str = field(repr=False)
+    transport: str
+    """`http`, `sse`, or `remote`: streamable HTTP first, then SSE."""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """As for `StdioServer`."""
+
+
+Server: TypeAlias = StdioServer | HttpServer
+
+
+@dataclass(frozen=True, slots=True)
+class NotReady:
+    """Why a configured server cannot be contacted."""
+
+    status: Status
+    """SKIPPED (disabled, excluded) or UNREADABLE (a variable is unset, the entry is wrong)."""
+    reason: str
+    """One line that says what, where and what to do."""
+    invalid: bool = False
+    """Whether the entry itself is wrong, which is an error of the config and not of this machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One configured server: where, how, and whether it can be contacted."""
+
+    name: str
+    sources: tuple[Source, ...]
+    launch: LaunchSpec | None
+    """Redacted, as the lock stores it; None when the entry is too wrong to have one."""
+    server: Server | NotReady
+    notes: tuple[str, ...] = ()
+    """What was read with a grain of salt: visible text, one line each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All that was configured."""
+
+    entries: Mapping[str, Entry]
+    files: tuple[str, ...]
+    """The files that hold servers."""
+    notes: tuple[str, ...] = ()
+    """What belongs to no entry: visible text, one line each."""
+    looked: tuple[str, ...] = ()
+    """Every file that was looked for, relative to `root`."""
+    root: Path | None = None
+    """The project root, which the files are relative to."""
+
+
+def project_root(start: Path) -> Path:
+    """The project that `start` lies in: where upwards there is an `mcp.lock`, else a client config, else git's top."""
+    from mcp_lock.config import discover
+
+    return discover.project_root(start)
+
+
+def find(
+    root: Path,
+    *,
+    environ: Mapping[str, str],
+    client: str | None = None,
+    include_disabled: bool = False,
+    env: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Found:
+    """The servers that the project at `root` configures, or those of one client.
+
+    `env` and `headers` hold what `--env`, `--env-file` and `--header` supply (see `given`). Raises `ConfigError` for a
+    file that cannot be read as a whole; `UsageError` for an unknown client.
+    """
+    from mcp_lock.config import discover, given
+
+    outside = given.Given(environ, env or {}, headers or {}, include_disabled)
+    return discover.find(root.resolve(), outside, client)
+
+
+def read(
+    paths: Sequence[str | Path],
+    root: Path,
+    *,
+    environ: Mapping[str, str],
+    include_disabled: bool = False,
+    env: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Found:
+    """The servers of the files at `paths` (`-` is standard input), in the place of discovery; else as `find`.
+
+    Raises `ConfigError` also for a file that is not there, and for one that holds no servers.
+    """
+    from mcp_lock.config import discover, given
+
+    outside = given.Given(environ, env or {}, headers or {}, include_disabled)
+    return discover.read([str(path) for path in paths], root.resolve(), outside)
