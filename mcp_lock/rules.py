@@ -94,6 +94,7 @@ def _properties() -> Iterator[Rule]:
     yield _row("property-removed-required", BREAKING, "`{name}`, which was always there, removed", "who relies on it finds nothing")
     yield _row("required-added", BREAKING, "`{name}` became required", "calls that leave it out are refused", COMPATIBLE)
     yield _row("required-removed", COMPATIBLE, "`{name}` is no longer required", "who relies on it may find nothing", BREAKING)
+    yield _row("required-followed", COSMETIC, "which names are required follows the names that came and went", "the changes of those names say what it does")
     yield _row("required-order-changed", IMMATERIAL, "the same required names in another order", "it is a set")
     yield _row("default-changed", SILENT, "default of `{name}` changed", "the call that leaves it out now does something else")
     yield _row("default-added", SILENT, "default of `{name}` added", "what happens when it is left out is now said, or has changed")

@@ -118,13 +118,16 @@ def _dependent_schema(_spot: Spot, name: str, _is_added: bool, part: tuple[str, 
 
 def _required(spot: Spot) -> Iterator[Found]:
     old, new = names(spot.edit.old), names(spot.edit.new)
-    for name in sorted(new - old):
+    before, after = set(as_object(spot.old.get("properties"))), set(as_object(spot.new.get("properties")))
+    for name in sorted(new - old - (after - before)):
         yield Found("required-added", spot.below(("properties", name)))
-    for name in sorted(old - new):
+    for name in sorted(old - new - (before - after)):
         yield Found("required-removed", spot.below(("properties", name)))
     if old == new:
         reordered = is_reordered(spot.edit.old, spot.edit.new)
         yield Found("required-order-changed" if reordered else "keyword-respelled", spot.name)
+    elif new - old <= after - before and old - new <= before - after:
+        yield Found("required-followed", spot.name)
 
 
 def _dependent_required(spot: Spot) -> Iterator[Found]:

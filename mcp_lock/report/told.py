@@ -40,7 +40,7 @@ def where(change: Change, item: str = "") -> str:
     if len(parts) > 1 and parts[-2] in _SETS:
         parts = parts[:-1]
     names, rest = place("".join(f"/{token(part)}" for part in parts))
-    if rest == "required" and change.name:
+    if change.rule.id in ("required-added", "required-removed"):
         names = change.name  # the list lies beside what it is about
     said = (item or said_item(change.item)) + _inside(parts, visible_name(names))
     return said + (" " if change.item.kind is None else ".") * bool(rest) + visible_name(rest)

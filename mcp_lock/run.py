@@ -1,0 +1,177 @@
+"""What `verify` and `diff` do: from configs and locks to a `Report`.
+
+Decides which servers may be contacted. Prints nothing; whoever wants to follow passes `Talk`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from mcp_lock import launch, lockfile, verify
+from mcp_lock.config import Entry, Found, NotReady, Server
+from mcp_lock.contract import Kind, Surface
+from mcp_lock.errors import ConnectError, UsageError
+from mcp_lock.lockfile import ServerPin
+from mcp_lock.outcome import Report, Status
+from mcp_lock.text import visible
+from mcp_lock.verify import Side, Unseen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from mcp_lock.connect import Limits
+    from mcp_lock.report.listing import Configured
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """How a run tells what it is doing while it is at it. Every text is visible already."""
+
+    starting: Callable[[str], None]
+    """A launch command that nobody has reviewed yet is about to be started."""
+    progress: Callable[[Any], None] | None = None
+    """Takes each `connect.Progress`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What a run works on: the servers that are configured, and the lock."""
+
+    found: Found
+    lockfile: Path
+    limits: Limits
+    talk: Talk
+    run_changed: bool = False
+    """Whether a server may be started whose launch spec is not the locked one."""
+    runs: int = 1
+    """How often each list is read, from fresh processes."""
+
+
+def verify_project(project: Project, names: Sequence[str]) -> Report:
+    """The lock against the live servers. Writes nothing, and starts no server that is not as it was locked.
+
+    Raises `UsageError` when there is nothing to check, or a name that nobody knows.
+    """
+    lock = lockfile.read(project.lockfile)
+    known = {*lock.servers, *project.found.entries}
+    require_servers(known, project.found)
+    chosen = choose(names, known)
+    pins = {name: pin for name, pin in lock.servers.items() if name in chosen}
+    entries = {name: entry for name, entry in project.found.entries.items() if name in chosen}
+    unseen = dict(_unreviewed(pins, entries, run_changed=project.run_changed))
+    live = read_live(project, pins, {name: entry for name, entry in entries.items() if name not in unseen})
+    return verify.compare(pins, {**unseen, **live}).with_notes(*project.found.notes)
+
+
+def require_servers(known: set[str], found: Found) -> None:
+    """Raises `UsageError` when neither the configs nor the lock name a server: nothing to do is never fine."""
+    if not known:
+        notes = "".join(f" ({note})" for note in found.notes)
+        where = f" in {visible(str(found.root))}" if found.root else ""
+        raise UsageError(f"no servers found{where}: looked for {', '.join(found.looked)}{notes}; --config names a file")
+
+
+def choose(names: Sequence[str], known: set[str]) -> set[str]:
+    """The servers that `names` names, or all. Raises `UsageError` for one that nobody knows."""
+    for name in names:
+        if name not in known:
+            there = ", ".join(visible(one) for one in sorted(known)) or "none"
+            raise UsageError(f"no server {visible(name)!r} in the configs or the lock; there are: {there}")
+    return set(names) or known
+
+
+def _unreviewed(
+    pins: Mapping[str, ServerPin], entries: Mapping[str, Entry], *, run_changed: bool
+) -> Iterator[tuple[str, Unseen]]:
+    """The configured servers that a check must not start, and why."""
+    for name, entry in entries.items():
+        ready = not isinstance(entry.server, NotReady)
+        if name not in pins and not (run_changed and ready):
+            yield name, _not_locked(entry)
+        elif name in pins and not run_changed and (moved := launch_moved(pins[name], entry)):
+            yield name, Unseen(Status.LAUNCH_CHANGED, moved)
+
+
+def _not_locked(entry: Entry) -> Unseen:
+    if isinstance(entry.server, NotReady) and (entry.server.invalid or entry.server.status is Status.SKIPPED):
+        return not_ready(entry.server)
+    where = ", ".join(map(str, entry.sources))
+    return Unseen(Status.NOT_LOCKED, f"configured in {where}, not in the lock")
+
+
+def not_ready(why: NotReady) -> Unseen:
+    """An entry that cannot be contacted, as a side of a comparison."""
+    return Unseen(why.status, why.reason, why.invalid)
+
+
+def launch_moved(pin: ServerPin, entry: Entry) -> str:
+    """How an entry's launch spec differs from the pinned one, on one line; empty if it does not."""
+    if pin.launch is None or entry.launch is None:
+        return ""
+    return "; ".join(launch.differences(pin.launch, entry.launch))
+
+
+def read_live(project: Project, pins: Mapping[str, ServerPin], entries: Mapping[str, Entry]) -> dict[str, Side]:
+    """The live side of every entry: its surface, or why it has none. Never raises for a single server."""
+    sides: dict[str, Side] = {}
+    ready: dict[str, Server] = {}
+    for name, entry in entries.items():
+        if isinstance(entry.server, NotReady):
+            sides[name] = not_ready(entry.server)
+        else:
+            ready[name] = entry.server
+    protocols = {name: pins[name].surface.protocol for name in ready if name in pins}
+    for name, result in _read(project, ready, protocols).items():
+        if isinstance(result, ConnectError):
+            sides[name] = Unseen(Status.UNREADABLE, str(result))
+        else:
+            noted = replace(result, notes=(*entries[name].notes, *result.notes))
+            sides[name] = ServerPin(entries[name].launch, noted)
+    return sides
+
+
+def _read(
+    project: Project, servers: Mapping[str, Server], protocols: Mapping[str, str]
+) -> Mapping[str, Surface | ConnectError]:
+    if not servers:
+        return {}
+    from mcp_lock import connect  # the slow half of mcplock, needed only now
+
+    def once() -> Mapping[str, Surface | ConnectError]:
+        return connect.read_all(servers, protocols=protocols, limits=project.limits, progress=project.talk.progress)
+
+    results = once()
+    for _ in range(project.runs - 1):
+        again = once()
+        results = {name: _both(results[name], again[name]) for name in results}
+    return results
+
+
+def _both(first: Surface | ConnectError, again: Surface | ConnectError) -> Surface | ConnectError:
+    """Two runs from fresh processes: a failure, or the first surface, which knows how the second one differs."""
+    if isinstance(first, ConnectError):
+        return first
+    if isinstance(again, ConnectError):
+        return again
+    moved = any(_digests(first, kind) != _digests(again, kind) for kind in Kind)
+    return replace(first, second=again.items) if moved else first
+
+
+def _digests(surface: Surface, kind: Kind) -> dict[str, str]:
+    return {name: contract.digest for name, contract in surface.contracts(kind).items()}
+
+
+def configured(found: Found) -> list[Configured]:
+    """Every configured server in words, for `servers`."""
+    return [_configured(entry) for entry in found.entries.values()]
+
+
+def _configured(entry: Entry) -> Configured:
+    from mcp_lock.report.listing import Configured
+
+    state = entry.server.reason if isinstance(entry.server, NotReady) else "ready"
+    how = launch.shown(entry.launch) if entry.launch else ""
+    where = tuple(f"{source} ({source.client})" for source in entry.sources)
+    return Configured(entry.name, state, where, how, entry.notes)
