@@ -6,7 +6,7 @@ Plain values that know no server, no file and no format.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -69,9 +69,16 @@ class Rule:
     output: Impact
     """What it does where the schema is a tool's output."""
     summary: str
-    """What changed, in a few words; `{name}` stands for the parameter, field or member."""
+    """What changed, in a few words; `{name}` stands for the parameter, field or member, `{to}` for its new name."""
     why: str
     """What it does to whom, one plain sentence."""
+    hits: str = ""
+    """Who is hit where the schema is an input, or where there is no direction: letters of C (cached callers), R (agents
+    that read), O (consumers of results), H (host or human)."""
+    because: Mapping[Impact, str] = field(default_factory=dict)
+    """In place of `why` where the change turned out to have this impact."""
+    provable: bool = False
+    """Whether it is about which values a schema takes, so that a proof or a witness can decide."""
 
 
 @dataclass(frozen=True)
@@ -97,13 +104,17 @@ class Change:
     server: str = ""
     confidence: Confidence = Confidence.HEURISTIC
     hits: str = ""
-    """Who is hit: letters of C (cached callers), R (agents that read), O (consumers of results), H (host or human)."""
+    """Who is hit, in the letters of `Rule.hits`."""
     witness: Any = ABSENT
     """A call, as an object of arguments, that proves the impact."""
     name: str = ""
     """The parameter, field or member that the change is about, for the rule's words."""
     part: str = ""
     """Pointer below `pointer`, where one raw difference is several changes: the names in a map that is gone whole."""
+    to: str = ""
+    """What `name` is called now, where it was renamed."""
+    also: tuple[str, ...] = ()
+    """Pointers of further raw differences that this change is: where the new name of something renamed stands."""
 
     @property
     def place(self) -> str:
@@ -113,7 +124,18 @@ class Change:
     @property
     def summary(self) -> str:
         """The rule's words for this change. `name` is as the server wrote it: not yet made visible."""
-        return self.rule.summary.replace("{name}", self.name)
+        return self.rule.summary.replace("{to}", self.to).replace("{name}", self.name)
+
+    @property
+    def why(self) -> str:
+        """What the change does to whom; empty where the rule speaks of a worse impact than it turned out to have."""
+        said = self.rule.why if self.impact is max(self.rule.input, self.rule.output) else ""
+        return self.rule.because.get(self.impact, said)
+
+    @property
+    def pointers(self) -> frozenset[str]:
+        """Every raw difference that this change accounts for."""
+        return frozenset((self.pointer, *self.also))
 
     @cached_property
     def fingerprint(self) -> str:

@@ -7,6 +7,8 @@ the field or the member that the change is about.
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcp_lock.outcome import Impact, Rule
@@ -28,6 +30,8 @@ def _listed() -> Iterator[Rule]:
     """What a server lists."""
     yield _row("tool-added", COMPATIBLE, "tool added", "every agent that reads the list now reads its text, which nobody has reviewed")
     yield _row("tool-removed", BREAKING, "tool removed", "a call of it is answered with an error")
+    yield _row("tool-renamed", BREAKING, "`{name}` is now called `{to}`", "a call by the old name is answered with an error")
+    yield _row("tool-added-renamed", SECURITY, "`{to}` looks like `{name}` under another name", "a pin by name would trust it as a new tool; compare it with the one it replaces")
     yield _row("prompt-added", COMPATIBLE, "prompt added", "its text is offered to users, and nobody has reviewed it")
     yield _row("prompt-removed", BREAKING, "prompt removed", "whoever asks for it gets an error")
     yield _row("template-added", COMPATIBLE, "resource template added", "agents may read what they could not reach before")
@@ -62,7 +66,7 @@ def _texts() -> Iterator[Rule]:
 
 def _tool_fields() -> Iterator[Rule]:
     """The members of a tool besides its schemas."""
-    yield _row("hint-readonly-dropped", SECURITY, "no longer says that it only reads", "hosts and people who allowed it as read-only now allow it to write")
+    yield _row("hint-readonly-dropped", SECURITY, "no longer says that it only reads (absent means false)", "hosts and people who allowed it as read-only now allow it to write")
     yield _row("hint-readonly-claimed", SILENT, "now says that it only reads", "hosts may stop asking before they call it, on the server's word alone")
     yield _row("hint-destructive-added", SECURITY, "now counts as destructive (absent means true)", "a call that was allowed as harmless may now destroy")
     yield _row("hint-destructive-denied", SILENT, "now says that it destroys nothing", "hosts may stop asking before they call it, on the server's word alone")
@@ -70,7 +74,7 @@ def _tool_fields() -> Iterator[Rule]:
     yield _row("hint-idempotent-claimed", SILENT, "now says that repeating a call does no more", "hosts may retry, on the server's word alone")
     yield _row("hint-openworld-added", SILENT, "now reaches beyond its own domain (absent means true)", "data may leave by a way that was not there")
     yield _row("hint-openworld-denied", SILENT, "now says that it stays in its own domain", "rules against leaks may be switched off, on the server's word alone")
-    yield _row("hint-spelled-out", COSMETIC, "`{name}` spelt otherwise, with the same effect", "the value in force is the same")
+    yield _row("hint-spelled-out", COSMETIC, "`{name}` spelt otherwise, with the same effect", "the value in force, given or by default, is the same")
     yield _row("hint-invalid", UNPROVEN, "`{name}` is no true or false", "hosts differ in what they read into it")
     yield _row("annotation-unknown-changed", UNPROVEN, "annotation `{name}` changed", "nothing says what it stands for")
     yield _row("input-schema-missing", BREAKING, "there is no valid input schema any more", "hosts drop such a tool, and callers have nothing to go by")
@@ -92,6 +96,8 @@ def _properties() -> Iterator[Rule]:
     yield _row("property-removed-ignored", SILENT, "`{name}` removed; unknown names are still accepted", "old calls still send it, and it is dropped without a word")
     yield _row("property-removed-rejected", BREAKING, "`{name}` removed; unknown names are refused", "old calls that send it are refused", SILENT)
     yield _row("property-removed-required", BREAKING, "`{name}`, which was always there, removed", "who relies on it finds nothing")
+    yield _row("parameters-lost", BREAKING, "every one of the {name} is gone", "nothing says any more how to call the tool; this happens when a schema library is upgraded")
+    yield _row("property-renamed", UNPROVEN, "`{name}` is now `{to}`", "old calls still use the old name, which is refused, or accepted and ignored")
     yield _row("required-added", BREAKING, "`{name}` became required", "calls that leave it out are refused", COMPATIBLE)
     yield _row("required-removed", COMPATIBLE, "`{name}` is no longer required", "who relies on it may find nothing", BREAKING)
     yield _row("required-followed", COSMETIC, "which names are required follows the names that came and went", "the changes of those names say what it does")
@@ -215,12 +221,39 @@ def _structure() -> Iterator[Rule]:
 # fmt: on
 
 
+_PARTS = (
+    (_listed, "CR"),
+    (_texts, "R"),
+    (_tool_fields, "H"),
+    (_properties, "C"),
+    (_values, "C"),
+    (_bounds, "C"),
+    (_structure, "C"),
+)
+"""The parts of the catalogue, and who is hit by what is in them."""
+
+_BECAUSE = {
+    "property-renamed": {
+        SILENT: "the old argument is accepted and ignored",
+        BREAKING: "calls by the old name are refused, or silently stripped of it by a lenient host",
+    },
+}
+"""What the change does where proof or witness has told which of two things it is."""
+
+_UNPROVABLE = re.compile(
+    "required-(order-changed|followed)|type-order-changed|enum-reordered|(default|deprecated|format|content)-.*"
+    "|read-write-only-changed|dependent-required-order-changed|dynamic-ref-changed|id-changed|.*-keyword-changed|keyword-respelled|x-mcp-.*|parameters-lost"
+)
+"""What validation does not decide, in the parts that it decides otherwise."""
+
+
 def _catalogue() -> dict[str, Rule]:
     rows: dict[str, Rule] = {}
-    for part in (_listed, _texts, _tool_fields, _properties, _values, _bounds, _structure):
+    for part, hits in _PARTS:
         for rule in part():
             assert rule.id not in rows, rule.id
-            rows[rule.id] = rule
+            provable = part in (_properties, _values, _bounds, _structure) and not _UNPROVABLE.fullmatch(rule.id)
+            rows[rule.id] = replace(rule, hits=hits, provable=provable, because=_BECAUSE.get(rule.id, {}))
     return rows
 
 

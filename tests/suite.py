@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
-from mcp_lock.diff.questions import Direction, Form, Side, Verdict, decide, side
 from mcp_lock.outcome import ABSENT, Impact
+from mcp_lock.proof.questions import Direction, Form, Side, Verdict, decide, side
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -27,6 +27,10 @@ def surface(listed: dict) -> Surface:
     return Surface(items, listed.get("instructions"), listed.get("serverInfo", {}).get("name", ""))
 
 
+def pointers(changes: list) -> set[str]:
+    return {pointer for change in changes for pointer in change.pointers}
+
+
 def load(file: Path) -> dict:
     return json.loads(file.read_text(encoding="utf-8"))
 
@@ -36,7 +40,7 @@ def test_a_case_is_reported_as_its_changes_and_nothing_else(file):
     case = load(file)
     changes = list(diff_surface(surface(case["old"]), surface(case["new"])))
     assert sorted([c.rule.id, c.item.name, c.place] for c in changes) == case["changes"]
-    assert {c.impact.word for c in changes if c.rule.id == file.parent.name} == {case["impact"]}
+    assert sorted({c.impact.word for c in changes if c.rule.id == file.parent.name}) == case["impact"]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}/{file.stem}")
@@ -65,11 +69,11 @@ def test_digests_differ_exactly_when_a_change_is_reported_and_at_the_same_places
     old, new = (Contract(Kind.TOOL, side) for side in pair)
     changes = list(diff_contract(old, new))
     assert (old.digest != new.digest) is bool(changes)
-    assert {change.pointer for change in changes} == {edit.pointer for edit in differences(*pair)}
+    assert pointers(changes) == {edit.pointer for edit in differences(*pair)}
 
 
 @given(tools(), tools())
 def test_tools_drawn_apart_are_reported_at_the_places_of_their_raw_difference(left, right):
     right = {**right, "name": left["name"]}
     changes = list(diff_contract(Contract(Kind.TOOL, left), Contract(Kind.TOOL, right)))
-    assert {change.pointer for change in changes} == {edit.pointer for edit in differences(left, right)}
+    assert pointers(changes) == {edit.pointer for edit in differences(left, right)}

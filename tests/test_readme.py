@@ -6,10 +6,13 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.project import Project
+if TYPE_CHECKING:
+    from tests.project import Project
+
 
 ROOT = Path(__file__).parent.parent
 SESSION = re.compile(r"<!-- session.*?-->\n```console\n(.*?)```", re.DOTALL)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_lock.diff.questions import Side, side
+from mcp_lock.proof.questions import Side, side
 from tests.suite import Judged, fault, groups, judged, verdicts
 
 SUITE = Path(__file__).parent / "cases" / "suite"

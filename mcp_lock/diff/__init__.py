@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcp_lock.contract import Contract, Kind, Surface
+from mcp_lock.diff.renames import pairs, tool_score
 from mcp_lock.diff.tool import diff_contract, noun
-from mcp_lock.outcome import ABSENT, Change, Item
+from mcp_lock.outcome import ABSENT, Change, Item, Rule
 from mcp_lock.rules import RULES
 
 if TYPE_CHECKING:
@@ -34,27 +35,43 @@ def _server(old: Surface, new: Surface, server: str) -> Iterator[Change]:
     for rule, pointer, before, after in facts:
         if (before or "") != (after or ""):
             row = RULES[rule]
-            yield Change(row, Item(None), pointer, before or ABSENT, after or ABSENT, row.input, server)
+            yield Change(row, Item(None), pointer, before or ABSENT, after or ABSENT, row.input, server, hits=row.hits)
 
 
 def _items(old: Mapping[str, Contract], new: Mapping[str, Contract], kind: Kind, server: str) -> Iterator[Change]:
-    moved = dict(_moved(old, new)) if kind is Kind.RESOURCE else {}
+    renamed = _renamed(old, new, kind)
+    origins = {after: before for before, after in renamed.items()}
     for name in sorted({*old, *new}):
         before, after = old.get(name), new.get(name)
         if before and after:
             if before.digest != after.digest:
                 yield from diff_contract(before, after, server)
-        elif before and name in moved:
-            yield _whole("resource-moved", kind, name, name, moved[name], server)
+        elif before and name in renamed:
+            row = RULES[f"{noun(kind)}-{'moved' if kind is Kind.RESOURCE else 'renamed'}"]
+            to = renamed[name]
+            yield _whole(row, before.definition, new[to].definition, server, Item(kind, name), name, to)
         elif before:
-            yield _whole(f"{noun(kind)}-removed", kind, name, before.definition, ABSENT, server)
+            row = RULES[f"{noun(kind)}-removed"]
+            yield _whole(row, before.definition, ABSENT, server, Item(kind, name), name)
         elif after:
-            yield _whole(f"{noun(kind)}-added", kind, name, ABSENT, after.definition, server)
+            trusted = kind is Kind.TOOL and name in origins
+            row = RULES[f"{noun(kind)}-added{'-renamed' if trusted else ''}"]
+            yield _whole(row, ABSENT, after.definition, server, Item(kind, name), origins.get(name, name), name)
 
 
-def _whole(rule: str, kind: Kind, name: str, old: object, new: object, server: str) -> Change:
-    row = RULES[rule]
-    return Change(row, Item(kind, name), "", old, new, row.input, server, name=name)
+def _whole(rule: Rule, old: object, new: object, server: str, item: Item, name: str, to: str = "") -> Change:
+    return Change(rule, item, "", old, new, rule.input, server, hits=rule.hits, name=name, to=to)
+
+
+def _renamed(old: Mapping[str, Contract], new: Mapping[str, Contract], kind: Kind) -> dict[str, str]:
+    """Old names of things that stand there under another name, to the new ones."""
+    if kind is Kind.RESOURCE:
+        return dict(_moved(old, new))
+    if kind is not Kind.TOOL:
+        return {}
+    gone = {name: contract.definition for name, contract in old.items() if name not in new}
+    come = {name: contract.definition for name, contract in new.items() if name not in old}
+    return pairs(gone, come, tool_score)
 
 
 def _moved(old: Mapping[str, Contract], new: Mapping[str, Contract]) -> Iterator[tuple[str, str]]:

@@ -67,6 +67,17 @@ def _replaced(spot: Spot, name: str) -> Found:
     return Found("schema-became-false" if spot.edit.new is False else "schema-replaced", name)
 
 
+_DECLARING = frozenset(
+    {"properties", "patternProperties", "$ref", "allOf", "anyOf", "oneOf", "if", "additionalProperties"}
+)
+"""Keywords in which a schema may still say what its parameters are."""
+
+
+def _lost(spot: Spot) -> Iterator[Found]:
+    if not any(spot.new.get(keyword) for keyword in _DECLARING):
+        yield Found("parameters-lost", spot.name)
+
+
 Member: TypeAlias = Callable[[Spot, str, bool, tuple[str, ...]], Found]
 """What a name added to or taken from a map of schemas is: the spot, the name, whether it is added, its part."""
 
@@ -89,6 +100,8 @@ def _whole_map(spot: Spot, one: Member) -> Iterator[Found]:
     old, new = set(as_object(spot.edit.old)), set(as_object(spot.edit.new))
     for name in sorted(old ^ new):
         yield one(spot, name, name in new, (name,))
+    if spot.keyword == "properties" and old and not new and len(spot.schema) == 1 and not spot.is_output:
+        yield from _lost(spot)
     if old == new:
         yield Found("keyword-respelled", spot.name)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from mcp_lock.contract import Contract, Kind
+from mcp_lock.diff.judged import judged
 from mcp_lock.diff.schema import check as check_schema
 from mcp_lock.diff.schema import text_rule
 from mcp_lock.diff.spot import Found, Spot, as_object, spot
@@ -35,12 +36,17 @@ def noun(kind: Kind) -> str:
     return _NOUNS[kind]
 
 
-def diff_contract(old: Contract, new: Contract, server: str = "") -> Iterator[Change]:
-    """Every change between two contracts of one name, in the order of the raw difference."""
+def diff_contract(old: Contract, new: Contract, server: str = "") -> list[Change]:
+    """Every change between two contracts of one name, each with the impact that is known of it."""
     item = Item(new.kind, new.name)
-    for edit in differences(old.definition, new.definition):
-        for found, where in _found(edit, old, new):
-            yield _change(found, where, edit, item, server)
+    changes = [
+        _change(found, where, edit, item, server)
+        for edit in differences(old.definition, new.definition)
+        for found, where in _found(edit, old, new)
+    ]
+    for field in ("inputSchema", "outputSchema"):
+        changes = judged(changes, field, old.definition.get(field), new.definition.get(field))
+    return changes
 
 
 def _found(edit: Edit, old: Contract, new: Contract) -> Iterator[tuple[Found, Spot | None]]:
@@ -74,7 +80,8 @@ def _change(found: Found, where: Spot | None, edit: Edit, item: Item, server: st
     confidence = Confidence.UNPROVEN if impact is Impact.UNPROVEN else Confidence.HEURISTIC
     old, new = _part(edit.old, found.part), _part(edit.new, found.part)
     part = Edit(found.part, None, None).pointer
-    return Change(rule, item, edit.pointer, old, new, impact, server, confidence, name=found.name, part=part)
+    hits = "O" if where and where.is_output else rule.hits
+    return Change(rule, item, edit.pointer, old, new, impact, server, confidence, hits, name=found.name, part=part)
 
 
 def _part(value: Any, part: tuple[str, ...]) -> Any:

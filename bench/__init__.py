@@ -1,0 +1,1 @@
+"""Figures worth quoting, measured and printed; nothing here is a test."""
