@@ -13,7 +13,7 @@ import click
 
 from mcp_lock import __version__
 from mcp_lock.errors import UsageError
-from mcp_lock.options import HELP, Common, Connecting, command
+from mcp_lock.options import HELP, Common, Connecting, Reporting, command
 from mcp_lock.outcome import Impact
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def app() -> None:
     """The lockfile for MCP tool contracts: pin what servers list, and see what a change does."""
 
 
-@command(app, Common, Connecting)
+@command(app, Common, Reporting, Connecting)
 @click.argument("names", metavar="[SERVER[/TOOL]]...", nargs=-1)
 @click.option(
     "--expect",
@@ -43,6 +43,7 @@ def app() -> None:
 @click.option("--allow-empty", is_flag=True, help="Let an empty list replace what is pinned.")
 def lock(
     common: Common,
+    reporting: Reporting,
     connecting: Connecting,
     names: tuple[str, ...],
     expect: tuple[str, ...],
@@ -61,7 +62,7 @@ def lock(
     wish = Wish(names, expect, dry_run, force, allow_empty, start_unreviewed=not reviewed_only)
     with connecting.project(common) as project:
         done = lock_project(project, wish)
-    common.show(done.report, closing=done.closing(common.lock_path.name), accept=False)
+    reporting.show(common, done.report, closing=done.closing(common.lock_path.name), accept=False)
     return done.exit_code
 
 
@@ -69,7 +70,7 @@ _LEAST = {impact.word: impact for impact in (Impact.COSMETIC, Impact.COMPATIBLE,
 """What `--fail-on` takes; whatever is worse always fails."""
 
 
-@command(app, Common, Connecting)
+@command(app, Common, Reporting, Connecting)
 @click.argument("names", metavar="[SERVER]...", nargs=-1)
 @click.option(
     "--fail-on",
@@ -80,7 +81,14 @@ _LEAST = {impact.word: impact for impact in (Impact.COSMETIC, Impact.COMPATIBLE,
     help="Least impact that fails; whatever is worse than silent always does.",
 )
 @click.option("--exit-zero", is_flag=True, help="Exit 0 in spite of findings.")
-def verify(common: Common, connecting: Connecting, names: tuple[str, ...], fail_on: str, exit_zero: bool) -> int:
+def verify(
+    common: Common,
+    reporting: Reporting,
+    connecting: Connecting,
+    names: tuple[str, ...],
+    fail_on: str,
+    exit_zero: bool,
+) -> int:
     """The check for CI: read every list again and compare it with mcp.lock. Never writes.
 
     A server whose launch spec is not the locked one is reported and not started, unless --run-changed says so.
@@ -89,23 +97,30 @@ def verify(common: Common, connecting: Connecting, names: tuple[str, ...], fail_
 
     with connecting.project(common) as project:
         report = verify_project(project, names)
-    common.show(report)
+    reporting.show(common, report)
     code = report.exit_code(_LEAST[fail_on])
     return 0 if exit_zero and code == 1 else code
 
 
-@command(app, Common, Connecting)
+@command(app, Common, Reporting, Connecting)
 @click.argument("sides", metavar="[OLD [NEW]]", nargs=-1)
 @click.option("--live", metavar="SERVER", multiple=True, help="Compare the lock with this live server. Repeatable.")
 @click.option("--exit-code", is_flag=True, help="Exit 1 if there is a difference.")
-def diff(common: Common, connecting: Connecting, sides: tuple[str, ...], live: tuple[str, ...], exit_code: bool) -> int:
+def diff(
+    common: Common,
+    reporting: Reporting,
+    connecting: Connecting,
+    sides: tuple[str, ...],
+    live: tuple[str, ...],
+    exit_code: bool,
+) -> int:
     """Show what differs: the lock and the live servers, or two sides without any server.
 
     OLD and NEW are locks, revisions of one in git (REV or REV:PATH), or tools/list results as JSON; NEW is the
     project's lock unless it is named.
     """
     report = _difference(common, connecting, sides, live)
-    common.show(report)
+    reporting.show(common, report)
     code = report.exit_code()
     return 0 if code == 1 and not exit_code else code
 
@@ -148,12 +163,14 @@ def show(common: Common, name: str | None, plain: bool) -> int:
 
 
 @command(app, Common)
-@click.argument("which", type=click.Choice(["lock"]), default="lock")
-def schema(common: Common, which: str) -> int:  # noqa: ARG001 - there is one schema so far
+@click.argument("which", type=click.Choice(["lock", "report"]), default="lock")
+def schema(common: Common, which: str) -> int:
     """Print the JSON Schema of a file that mcplock writes."""
     import json
 
     from mcp_lock import lockfile
+    from mcp_lock.report import json_
 
-    common.print(json.dumps(lockfile.schema(), indent=2) + "\n")
+    described = {"lock": lockfile.schema, "report": json_.schema}[which]()
+    common.print(json.dumps(described, indent=2) + "\n")
     return 0

@@ -74,6 +74,8 @@ class Locked:
         what = f"{_count(len(self.lock.servers), 'server')}, {_count(pinned, 'contract')}"
         if self.dry_run:
             return f"{name} not written (dry run): it would hold {what}"
+        if not self.written and not self.lock.servers:
+            return f"{name} not written: there is nothing to pin"
         return f"{name} {'written' if self.written else 'left as it is'}: {what}"
 
 
@@ -103,7 +105,8 @@ def lock_project(project: run.Project, wish: Wish) -> Locked:
     new = Lock({**old.servers, **dict(pins.items()), **_new_pins(report, pins, live)})
     new = Lock({name: pin for name, pin in new.servers.items() if not _is_gone(name, report)})
     refused = _unexpected(report, live, wish.expect) if wish.expect else ""
-    written = not refused and not wish.dry_run and lockfile.write(project.lockfile, new)
+    is_empty = not new.servers and not project.lockfile.exists()  # an empty lock would hide that there is none
+    written = not (refused or wish.dry_run or is_empty) and lockfile.write(project.lockfile, new)
     return Locked(report, new, written, wish.dry_run, refused)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from mcp_lock.contract import Contract, Kind, Surface
 from mcp_lock.outcome import Item, Notice
@@ -34,15 +34,13 @@ _SCHEMAS = (
 )
 
 
-def notices(surface: Surface) -> Iterator[Notice]:
-    """Every notice about a surface, in the order of its items."""
-    for contract in surface.contracts(Kind.TOOL).values():
-        item = Item(Kind.TOOL, contract.name)
-        for pointer, text in _tool(contract):
-            yield Notice(text, item, pointer)
-    for kind in Kind:
-        for name in surface.contracts(kind):
-            yield from (Notice(text, Item(kind, name)) for text in _name(kind, name, surface))
+def notices(surface: Surface, kind: Kind, name: str) -> Iterator[Notice]:
+    """Every notice about one contract of a surface."""
+    contract = surface.contracts(kind)[name]
+    item = Item(kind, name)
+    if kind is Kind.TOOL:
+        yield from (Notice(text, item, pointer) for pointer, text in _tool(contract))
+    yield from (Notice(text, item) for text in _name(kind, name, surface))
 
 
 def _name(kind: Kind, name: str, surface: Surface) -> Iterator[str]:
@@ -111,9 +109,40 @@ def _keywords(schema: Mapping[str, Any], pointer: str, root: Any) -> Iterator[tu
     for keyword in _MAPS:
         if keyword in schema and not isinstance(schema[keyword], Mapping):
             yield f"{pointer}/{keyword}", f"{_type(schema[keyword])} is not an object"
+    if why := _default(schema):
+        yield f"{pointer}/default", why
     for keyword in ("$ref", "$dynamicRef"):
         if isinstance(ref := schema.get(keyword), str) and (why := _reference(ref, root)):
             yield f"{pointer}/{keyword}", why
+
+
+_TYPES = {
+    "null": "null",
+    "boolean": "a boolean",
+    "string": "a text",
+    "array": "an array",
+    "object": "an object",
+    "number": "a number",
+    "integer": "a number",
+}
+
+
+def _default(schema: Mapping[str, Any]) -> str:
+    """What is wrong with the default of a schema; empty if it is of a type that the schema takes, as far as it says."""
+    said = schema.get("type")
+    types = [one for one in (said if _is_array(said) else [said]) if isinstance(one, str)]
+    if "default" not in schema or schema.get("nullable") is True or not types:
+        return ""
+    value = schema["default"]
+    if any(_is_of(value, one) for one in types):
+        return ""
+    return f"{_type(value)}, which the schema itself does not take: {one_line(' or '.join(types), 80)}"
+
+
+def _is_of(value: Any, wanted: str) -> bool:
+    """Whether a value is of a JSON Schema type; a type that nobody knows decides nothing."""
+    is_fraction = isinstance(value, float) and value % 1 != 0
+    return _TYPES.get(wanted, _type(value)) == _type(value) and not (wanted == "integer" and is_fraction)
 
 
 def _reference(ref: str, root: Any) -> str:
@@ -132,7 +161,7 @@ def _reference(ref: str, root: Any) -> str:
     return ""
 
 
-def _is_array(value: Any) -> bool:
+def _is_array(value: Any) -> TypeGuard[Sequence[Any]]:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 

@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,16 +68,6 @@ class Common:
             unicode=_holds_unicode(sys.stdout.encoding),
         )
 
-    def show(self, report: Report, closing: str = "", *, accept: bool = True) -> None:
-        """Print a report, and a last line after it."""
-        from dataclasses import replace
-
-        from mcp_lock.report import Format, render
-
-        self.print(render(report, Format.TEXT, replace(self.screen(), accept=accept)))
-        if closing and not self.quiet:
-            self.print(f"{closing}\n")
-
     def print(self, text: str) -> None:
         """Write the result to stdout."""
         sys.stdout.write(text)
@@ -102,6 +92,39 @@ def _wants_colour(when: str) -> bool:
 
 def _holds_unicode(encoding: str | None) -> bool:
     return (encoding or "").lower().replace("-", "") in ("utf8", "utf16", "utf32")
+
+
+@dataclass(frozen=True, slots=True)
+class Reporting:
+    """Options of the commands that end in a report."""
+
+    format: str
+    output: tuple[str, ...]
+
+    def show(self, common: Common, report: Report, closing: str = "", *, accept: bool = True) -> None:
+        """Print a report, with a last line after it where people read it, and write it to the files asked for.
+
+        Raises `UsageError` for a file that cannot be written.
+        """
+        from mcp_lock.report import Format, render
+
+        screen = replace(common.screen(), accept=accept)
+        form = Format(self.format)
+        common.print(render(report, form, screen))
+        if closing and form is Format.TEXT and not common.quiet:
+            common.print(f"{closing}\n")
+        for target in self.output:
+            name, _, file = target.partition(":")
+            known = file and name in {one.value for one in Format}
+            other, path = (Format(name), file) if known else (form, target)
+            _write(common.directory / path, render(report, other, replace(screen, colour=False, unicode=True)))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise UsageError(f"--output: {one_line(str(path))} cannot be written: {error.strerror}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +199,23 @@ _OPTIONS: dict[type, list[Callable[[Any], Any]]] = {
             "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour the report."
         ),
         click.option("--debug", is_flag=True, help="Show tracebacks."),
+    ],
+    Reporting: [
+        click.option(
+            "-f",
+            "--format",
+            type=click.Choice(["text", "json"]),
+            default="text",
+            envvar="MCPLOCK_FORMAT",
+            help="The form of the report.",
+        ),
+        click.option(
+            "-o",
+            "--output",
+            metavar="[FORMAT:]FILE",
+            multiple=True,
+            help="Write the report to a file too, in that format or the one printed. Repeatable.",
+        ),
     ],
     Connecting: [
         click.option(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from mcp_lock import launch, lockfile, verify
 from mcp_lock.config import Entry, Found, NotReady, Server
 from mcp_lock.contract import Kind, Surface
-from mcp_lock.errors import ConnectError, UsageError
-from mcp_lock.lockfile import ServerPin
+from mcp_lock.errors import ConnectError, LockMissing, UsageError
+from mcp_lock.lockfile import Lock, ServerPin
 from mcp_lock.outcome import Report, Status
 from mcp_lock.text import visible
 from mcp_lock.verify import Side, Unseen
@@ -54,7 +54,7 @@ def verify_project(project: Project, names: Sequence[str]) -> Report:
 
     Raises `UsageError` when there is nothing to check, or a name that nobody knows.
     """
-    lock = lockfile.read(project.lockfile)
+    lock = _read_lock(project)
     known = {*lock.servers, *project.found.entries}
     require_servers(known, project.found)
     chosen = choose(names, known)
@@ -63,6 +63,14 @@ def verify_project(project: Project, names: Sequence[str]) -> Report:
     unseen = dict(_unreviewed(pins, entries, run_changed=project.run_changed))
     live = read_live(project, pins, {name: entry for name, entry in entries.items() if name not in unseen})
     return verify.compare(pins, {**unseen, **live}).with_notes(*project.found.notes)
+
+
+def _read_lock(project: Project) -> Lock:
+    try:
+        return lockfile.read(project.lockfile)
+    except LockMissing:
+        require_servers({*project.found.entries}, project.found)  # without any, a lock is not what is missing
+        raise
 
 
 def require_servers(known: set[str], found: Found) -> None:

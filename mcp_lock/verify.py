@@ -16,10 +16,13 @@ from mcp_lock.lockfile import ServerPin
 from mcp_lock.notices import notices
 from mcp_lock.outcome import Change, Impact, Item, Notice, Report, ServerReport, Status
 from mcp_lock.rules import RULES
-from mcp_lock.text import visible
+from mcp_lock.text import clip, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+
+_LONGEST_POINTER = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,8 @@ def _with_status(report: ServerReport, old: ServerPin | None, new: ServerPin) ->
 
 def _flaws(surface: Surface) -> Iterator[str]:
     for flaw in surface.flaws:
-        yield f"{flaw.kind.noun} {visible(flaw.name)} cannot be pinned: {visible(flaw.pointer) or '/'}: {flaw.why}"
+        where = clip(visible(flaw.pointer), _LONGEST_POINTER) or "/"
+        yield f"{flaw.kind.noun} {visible(flaw.name)} cannot be pinned: {where}: {flaw.why}"
 
 
 def without_flaws(live: Surface, pinned: Surface) -> Surface:
@@ -117,5 +121,10 @@ def _digests(surface: Surface, changed: set[Item]) -> Iterator[tuple[str, str]]:
 def _notices(old: ServerPin | None, new: ServerPin) -> Iterator[Notice]:
     """The facts about the new side that the old side lacked, and what happened while it was read."""
     yield from (Notice(note) for note in new.surface.notes)
-    known = set(notices(old.surface)) if old else set()
-    yield from (notice for notice in notices(new.surface) if notice not in known)
+    for kind in Kind:
+        pinned = old.surface.contracts(kind) if old else {}
+        for name, contract in new.surface.contracts(kind).items():
+            if name in pinned and pinned[name].digest == contract.digest:
+                continue
+            known = set(notices(old.surface, kind, name)) if old and name in pinned else set()
+            yield from (notice for notice in notices(new.surface, kind, name) if notice not in known)

@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
+from hypothesis import settings
 
 from mcp_lock.config import StdioServer
 from tests.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+settings.register_profile("house", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("house")  # a deadline is a timed test, and this machine may be busy
 
 SERVERS = Path(__file__).parent / "servers"
 SETTINGS = ("MCPLOCK_", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CI", "GITHUB_", "COLUMNS")

@@ -94,10 +94,26 @@ def test_verify_without_a_lock_exits_1_and_says_what_to_do(project):
     assert "run `mcplock lock`" in result.err
 
 
-def test_no_server_and_no_lock_exits_2_and_says_where_was_looked(project):
-    result = project.run("lock")
+@pytest.mark.parametrize("command", ["lock", "verify", "diff"])
+def test_no_server_and_no_lock_exits_2_and_says_where_was_looked(project, command):
+    result = project.run(command)
     assert result.code == 2
     assert ".vscode/mcp.json" in result.err
+
+
+def test_no_lock_is_made_where_there_is_nothing_to_pin(project):
+    project.configure("notes", command="no-such-command")
+    result = project.run("lock")
+    assert (result.code, project.lock.exists()) == (3, False)
+    assert result.out.splitlines()[-1] == "mcp.lock not written: there is nothing to pin"
+
+
+def test_what_happened_while_a_server_was_read_is_said_once_it_is_locked(project):
+    project.serve("notes", SEARCH, SEARCH)
+    first = project.run("lock")
+    assert "notice      tools/list lists twice, with one definition: search" in first.out
+    assert project.run("verify").out == "1 server, 1 contract: as locked.\n"
+    assert "lists twice" in project.run("verify", "-v").out
 
 
 def test_a_changed_launch_spec_is_reported_and_the_server_is_not_started(project):
@@ -192,7 +208,7 @@ def test_a_list_that_does_not_stay_the_same_is_drift_and_is_not_written(project)
     result = project.run("lock")
     assert result.code == 1
     assert "held back" in result.out
-    assert dict(lockfile.read(project.lock).servers) == {}
+    assert not project.lock.exists()
 
 
 def test_refreshing_one_tool_leaves_the_others_as_they_were(project):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mcp_lock.config import HttpServer, StdioServer
-from mcp_lock.connect import Limits, Phase, read_all  # noqa: TID253 - it is what is tested here
+from mcp_lock.connect import Limits, Phase, read_all
 from mcp_lock.contract import Kind, Surface
 from mcp_lock.errors import ConnectError
 from mcp_lock.transport import child

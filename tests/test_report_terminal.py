@@ -295,3 +295,40 @@ def test_a_report_loads_of_rich_what_it_needs_and_nothing_that_reads_markup():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "[]\n[]\n"
+
+
+def test_a_notice_says_of_what_and_where_and_one_on_the_server_comes_with_other_news_alone():
+    item = Item(Kind.TOOL, "a")
+    notices = (Notice("null is not an array", item, "/inputSchema/required"), Notice("repeats a cursor"))
+    drifted = ServerReport("s", Status.DRIFTED, (Change(A_RULE, item, "", ABSENT, {}, Impact.SILENT),), notices)
+    text = render(Report((drifted,)), Format.TEXT, Options())
+    assert "notice      a /inputSchema/required: null is not an array\n" in text
+    assert "notice      repeats a cursor\n" in text
+    alone = Report((ServerReport("s", Status.UNCHANGED, notices=notices),))
+    assert "notice" not in render(alone, Format.TEXT, Options())
+
+
+@pytest.mark.parametrize(("name", "said"), [("", '""'), (" lead", '" lead"'), ("a b", "a b")])
+def test_a_name_that_could_not_be_seen_whole_is_in_quotes(name, said):
+    assert told.said_item(Item(Kind.TOOL, name)) == said
+
+
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            {"name": "r\u00e9sum\u00e9"},
+            {"name": "re\u0301sume\u0301"},
+            'name: "r\u00e9sum\u00e9" → "re\\u{301}sume\\u{301}"',
+        ),
+        ({"description": f"{LONG} ten {LONG}"}, {"description": f"{LONG} five {LONG}"}, "[-ten-]{+five+}"),
+        ({"a": [LONG, 1, LONG]}, {"a": [LONG, 2, LONG]}, "a: differs in what is too long to show here"),
+    ],
+)
+def test_the_two_sides_of_a_renamed_tool_never_look_the_same(old, new, said):
+    change = Change(A_RULE, Item(Kind.TOOL, "old"), "", old, new, Impact.BREAKING)
+    text = render(Report((ServerReport("s", Status.DRIFTED, (change,)),)), Format.TEXT, Options(width=110))
+    assert said in text

@@ -130,3 +130,35 @@ SILENT = {"s": pin(tool("a", description="Does it twice."))}
 def test_the_exit_code_follows_from_the_report(live, fail_on, code):
     pins = {"s": pin(tool("a"))}
     assert compare(pins, live).exit_code(fail_on) == code
+
+
+@pytest.mark.parametrize(
+    ("parameter", "said"),
+    [
+        ({"type": "string", "default": None}, "null, which the schema itself does not take: string"),
+        ({"type": "integer", "default": 1.5}, "a number, which the schema itself does not take: integer"),
+        (
+            {"type": ["string", "integer"], "default": []},
+            "an array, which the schema itself does not take: string or integer",
+        ),
+        ({"type": "integer", "default": True}, "a boolean, which the schema itself does not take: integer"),
+        ({"type": "integer", "default": 2.0}, None),
+        ({"type": ["string", "null"], "default": None}, None),
+        ({"type": "string", "nullable": True, "default": None}, None),
+        ({"type": "text", "default": 1}, None),
+        ({"type": [1], "default": 1}, None),
+        ({"default": None}, None),
+    ],
+)
+def test_a_default_that_its_own_schema_refuses_is_noticed(parameter, said):
+    live = tool("a", inputSchema={"type": "object", "properties": {"p": parameter}})
+    found = [(one.pointer, one.text) for one in only(compare({}, {"s": pin(live)})).notices]
+    assert found == ([("/inputSchema/properties/p/default", said)] if said else [])
+
+
+def test_the_place_of_what_cannot_be_pinned_is_cut_where_it_is_very_deep():
+    flaw = Flaw(Kind.TOOL, "a", "/items" * 200, "too large")
+    error = only(compare({}, {"s": pin(flaws=(flaw,))})).error
+    assert error.startswith("tool a cannot be pinned: /items/items/")
+    assert error.endswith(": too large")
+    assert len(error) < 200

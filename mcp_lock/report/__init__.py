@@ -18,9 +18,10 @@ class Format(Enum):
     """The form of a report. The value is what `--format` takes."""
 
     TEXT = "text"
+    JSON = "json"
 
 
-_MODULE = {Format.TEXT: "terminal"}
+_MODULE = {Format.TEXT: "terminal", Format.JSON: "json_"}
 """The module of each format in this package, whose `render(report, options)` makes the text."""
 
 

@@ -11,6 +11,7 @@ from mcp_lock.contract import Contract, Kind
 from mcp_lock.errors import UsageError
 from mcp_lock.report.schema_words import member, signature, value
 from mcp_lock.report.screen import Row, Span, draw, said
+from mcp_lock.report.told import named
 from mcp_lock.text import visible, visible_name
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _server(name: str, pin: ServerPin, *, full: bool) -> Iterator[Row]:
 def _contract(contract: Contract, *, full: bool) -> Iterator[Row]:
     definition = contract.definition
     kind = "" if contract.kind is Kind.TOOL else f"{contract.kind.noun} "
-    name = (Span(kind, "dim"), Span(visible_name(contract.name), "name", solid=True))
+    name = (Span(kind, "dim"), Span(named(contract.name), "name", solid=True))
     if not full:
         described = value(definition["description"], 200) if definition.get("description") else ""
         inside = signature(definition) if contract.kind is Kind.TOOL else f"  {described}"

@@ -20,11 +20,11 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from mcp_lock.outcome import ABSENT, Change, Impact, Report, ServerReport, Status
+from mcp_lock.outcome import ABSENT, Change, Impact, Notice, Report, ServerReport, Status
 from mcp_lock.report import schema_words, told
 from mcp_lock.report.screen import Row, Span, draw, said, size
 from mcp_lock.report.values import values
-from mcp_lock.text import visible_name
+from mcp_lock.text import clip, visible_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,6 +37,7 @@ _MOST = 40
 """Blocks of one server, unless all are asked for."""
 _BODY = 14
 """Where places begin, and all that is said of them: past the longest impact."""
+_LONGEST_POINTER = 120
 _NARROW = 4
 """Where what is said of them begins in a narrow terminal."""
 
@@ -74,8 +75,8 @@ def _rank(server: ServerReport) -> tuple[int, int]:
 def _section(server: ServerReport, options: Options) -> Iterator[Row]:
     """All that is said of one server; nothing of one that is as locked."""
     shown = [change for change in server.changes if options.verbose or change.impact > Impact.IMMATERIAL]
-    notices = [one for one in server.notices if options.verbose or one.item in {change.item for change in server.drift}]
     state = _STATE.get(server.status)
+    notices = _notices(server, options, is_told=bool(shown or state))
     if not (shown or notices or state):
         return
     yield _heading(server, state(server, options) if state else _counted(server))
@@ -84,8 +85,22 @@ def _section(server: ServerReport, options: Options) -> Iterator[Row]:
     yield from _changes(told.told(shown), options)
     yield from [_BLANK] * bool(notices)
     for notice in notices:
-        about = f"{told.said_item(notice.item)}: " if notice.item else ""
-        yield Row((Span("notice      ", "dim", solid=True), *said(f"{about}{notice.text}")), 2, _BODY)
+        yield Row((Span("notice      ", "dim", solid=True), *said(f"{_about(notice)}{notice.text}")), 2, _BODY)
+
+
+def _notices(server: ServerReport, options: Options, *, is_told: bool) -> list[Notice]:
+    """The facts about what drifts, and about the server itself where anything else is told of it."""
+    drifting = {change.item for change in server.drift}
+    on_server = is_told and not options.quiet
+    return [
+        one for one in server.notices if options.verbose or one.item in drifting or (on_server and one.item is None)
+    ]
+
+
+def _about(notice: Notice) -> str:
+    item = told.said_item(notice.item) if notice.item else ""
+    where = " ".join(filter(None, (item, clip(visible_name(notice.pointer), _LONGEST_POINTER))))
+    return f"{where}: " if where else ""
 
 
 def _heading(server: ServerReport, state: tuple[Span, ...]) -> Row:
@@ -205,7 +220,7 @@ def _head(one: told.Told, indent: int, options: Options, explain: bool) -> Itera
     rule = (Span(f"[{change.rule.id}]", "dim", solid=True),)
     fits = _BODY + size((place, *rule)) + 2 <= min(options.width, _WIDEST)
     yield Row((*label, place), 2, _BODY, rule if fits else ())
-    why = said(f": {change.rule.why}", "dim") if explain and not options.quiet and told.applies(change) else ()
+    why = said(f": {change.why}", "dim") if explain and not options.quiet and change.why else ()
     if why or change.place or not fits:
         yield Row((*said(told.summary(change)), *why), indent, right=() if fits else rule)
 

@@ -28,7 +28,14 @@ def said_item(item: Item) -> str:
     """An item as a reader calls it."""
     if item.kind is None:
         return "server"
-    return visible_name(item.name) if item.kind is Kind.TOOL else f"{item.kind.noun} {visible_name(item.name)}"
+    return named(item.name) if item.kind is Kind.TOOL else f"{item.kind.noun} {named(item.name)}"
+
+
+def named(name: str) -> str:
+    """A name fit to be read; in quotes where it would be taken for something else, or not be seen: empty, or with
+    blanks around it.
+    """
+    return visible_name(name) if name and name == name.strip() else f'"{visible_name(name)}"'
 
 
 def where(change: Change, item: str = "") -> str:
@@ -59,11 +66,6 @@ def _inside(parts: Sequence[str], names: str) -> str:
 def summary(change: Change) -> str:
     """What changed, in the words of its rule."""
     return visible_name(change.summary)
-
-
-def applies(change: Change) -> bool:
-    """Whether the reason that the rule gives is true of this change: it is written for the worse of two directions."""
-    return bool(change.rule.why) and change.impact == max(change.rule.input, change.rule.output)
 
 
 def members(old: Any, new: Any) -> tuple[list[Any], list[Any]]:

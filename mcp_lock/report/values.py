@@ -27,15 +27,15 @@ def values(change: Change, options: Options) -> Iterator[tuple[Span, ...]]:
     """Old and new, in the form that suits what they are."""
     old, new, parts = change.old, change.new, tokens(change.place)
     if not parts and change.item.kind is not None and isinstance(new if old is ABSENT else old, Mapping):
-        yield from _whole(change)
+        yield from _whole(change, options)
     elif _is_text(old, new, parts):
         yield from _text(old, new, options)
     elif _is_set(parts, old, new):
         yield from _set(change, parts)
     elif _is_schema(parts) and (isinstance(old, Mapping) or isinstance(new, Mapping)):
-        yield from _schema(change, parts)
+        yield from _schema(change, parts, options)
     elif isinstance(old, Mapping) and isinstance(new, Mapping):
-        yield from _fields(old, new)
+        yield from _fields(old, new, options)
     else:
         yield _arrow(schema_words.value(old), schema_words.value(new))
 
@@ -92,11 +92,11 @@ def _arrow(old: str, new: str) -> tuple[Span, ...]:
     return (*said(old, "gone"), Span(" → "), *said(new, "come"))
 
 
-def _whole(change: Change) -> Iterator[tuple[Span, ...]]:
+def _whole(change: Change, options: Options) -> Iterator[tuple[Span, ...]]:
     """An item that came or went: a tool by its signature, others by their text."""
     sign, definition = ("+", change.new) if change.old is ABSENT else ("-", change.old)
     if change.old is not ABSENT and change.new is not ABSENT:
-        yield from _fields(change.old, change.new)
+        yield from _fields(change.old, change.new, options)
     elif change.item.kind is Kind.TOOL:
         (sign_span, *rest) = _signed(sign, schema_words.signature(definition, described=sign == "+"))
         yield (sign_span, Span(told.said_item(change.item), sign_span.role, solid=True), *rest)
@@ -129,11 +129,11 @@ def _own(change: Change, names: list[Any]) -> list[Any]:
     return [name for name in names if f".{change.name}".endswith(f".{name}")] or names
 
 
-def _schema(change: Change, parts: Sequence[str]) -> Iterator[tuple[Span, ...]]:
+def _schema(change: Change, parts: Sequence[str], options: Options) -> Iterator[tuple[Span, ...]]:
     if change.old is not ABSENT and change.new is not ABSENT:
         was, now = schema_words.schema_line(change.old), schema_words.schema_line(change.new)
         if was == now:
-            yield from _fields(change.old, change.new)
+            yield from _fields(change.old, change.new, options)
         elif len(was) + len(now) < 60:
             yield _arrow(was, now)
         else:
@@ -148,17 +148,27 @@ def _schema(change: Change, parts: Sequence[str]) -> Iterator[tuple[Span, ...]]:
         yield _revealed(message)
 
 
-def _fields(old: Any, new: Any) -> Iterator[tuple[Span, ...]]:
+def _fields(old: Any, new: Any, options: Options) -> Iterator[tuple[Span, ...]]:
     """Two objects, by the members that differ."""
     if not (isinstance(old, Mapping) and isinstance(new, Mapping)):
         yield _arrow(schema_words.value(old), schema_words.value(new))
         return
     keys = [key for key in {**old, **new} if told.members(old.get(key, ABSENT), new.get(key, ABSENT)) != ([], [])]
     for key in keys[:8]:
-        was, now = schema_words.value(old.get(key, ABSENT), 80), schema_words.value(new.get(key, ABSENT), 80)
-        yield (*said(f"{visible_name(key)}: "), *_arrow(was, now))
+        label = said(f"{visible_name(key)}: ")
+        yield from ((*label, *spans) for spans in _field(key, old.get(key, ABSENT), new.get(key, ABSENT), options))
     if len(keys) > 8:
         yield (Span(f"… {len(keys) - 8} more members", "dim"),)
+
+
+def _field(key: str, old: Any, new: Any, options: Options) -> Iterator[tuple[Span, ...]]:
+    """One member of two objects: never two sides that look the same."""
+    if isinstance(old, str) and isinstance(new, str) and _is_text(old, new, [key]):
+        yield from _text(old, new, options)
+        return
+    limit = 10_000 if options.verbose else 80
+    was, now = odd_letters(schema_words.value(old, limit)), odd_letters(schema_words.value(new, limit))
+    yield _arrow(was, now) if was != now else (Span("differs in what is too long to show here", "dim"),)
 
 
 def _text(old: Any, new: Any, options: Options) -> Iterator[tuple[Span, ...]]:

@@ -6,8 +6,6 @@ Over stdio, or with a port over streamable HTTP at /mcp on loopback. What it lis
 and docstrings, so it is another contract with another SDK. `scripts/real_servers.py` runs it.
 """
 
-# ruff: noqa: TID253 - this is a program of its own, and the SDK is what it is for
-
 from __future__ import annotations
 
 import sys

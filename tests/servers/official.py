@@ -6,8 +6,6 @@ SURFACE.json is as for `plain.py`, but only with definitions that the SDK's type
 every transport. Over HTTP the first line on stdout is the origin, on loopback, and the server ends when stdin does.
 """
 
-# ruff: noqa: TID253 - this is a program of its own, and the SDK is what it is for
-
 from __future__ import annotations
 
 import json
