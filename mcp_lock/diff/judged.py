@@ -11,13 +11,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mcp_lock.canonical import canonical
 from mcp_lock.diff.renames import pairs, property_score
 from mcp_lock.outcome import ABSENT, Change, Confidence, Impact
-from mcp_lock.pointer import tokens
+from mcp_lock.pointer import place, token, tokens
+from mcp_lock.proof.place import put
 from mcp_lock.rules import RULES
 
 _REMOVED = frozenset({"property-removed-ignored", "property-removed-rejected", "property-removed-required"})
 _ADDED = frozenset({"property-added-optional", "property-added-required"})
+_REQUIRED = frozenset({"property-renamed", "required-added", "required-removed"})
+
+
+_SETTLED = {
+    ("property-removed-ignored", Impact.BREAKING): "property-removed-rejected",
+    ("property-removed-rejected", Impact.SILENT): "property-removed-ignored",
+}
+"""Rules that take one of two things for granted, and what they are where the proof finds the other."""
 
 
 def judged(changes: Sequence[Change], field: str, old: Any, new: Any) -> list[Change]:
@@ -85,22 +95,57 @@ def _with_verdicts(changes: Sequence[Change], field: str, old: Any, new: Any) ->
         if not change.rule.provable:
             told.append(change)
             continue
-        verdict = whole if alone else judge_place(old, new, _places(change, changes, field), direction)
+        edit, places = _by_itself(change, changes, field, old, new)
+        verdict = whole if alone and edit is new else judge_place(old, edit, places, direction)
         told.append(_capped(_decided(change, verdict), whole))
     return _raised(told, whole)
 
 
-def _places(change: Change, changes: Sequence[Change], field: str) -> list[str]:
-    """The places that make sense only together, below the schema: a name, its new name, and `required` beside them."""
-    places = [change.place, *change.also]
-    if change.rule.id in _REMOVED | _ADDED | {"property-renamed"}:
-        beside = _required_beside(change)
-        places += [other.pointer for other in changes if other.pointer == beside and _names(change) & _moved(other)]
-    return [place.removeprefix(f"/{field}") for place in places]
+def _by_itself(change: Change, changes: Sequence[Change], field: str, old: Any, new: Any) -> tuple[Any, list[str]]:
+    """`new` as it would be if of each list that several changes share this one alone had happened, and the places of it.
+
+    Names that come, go or are renamed take their part of the `required` list beside them along.
+    """
+    places = [pointer.removeprefix(f"/{field}") for pointer in (change.place, *change.also)]
+    if change.rule.id in ("enum-value-added", "enum-value-removed"):
+        kept = _part_of(change.old, change.new, adds=change.rule.id.endswith("added"))
+        return put(new, tokens(places[0]), kept), places
+    beside = change.pointer if change.rule.id.startswith("required-") else _required_beside(change)
+    lists = next((other for other in changes if beside in other.pointers), None)
+    if change.rule.id not in _REMOVED | _ADDED | _REQUIRED or lists is None:
+        return new, places
+    at = beside.removeprefix(f"/{field}")
+    before, after = (_required(side, at) for side in (old, new))
+    own = _names(change) if change.rule.id in _REMOVED | _ADDED | {"property-renamed"} else _said(change, beside)
+    wanted = [name for name in before if name not in own or name in after]
+    wanted += [name for name in after if name in own and name not in before]
+    return put(new, tokens(at), wanted), [*dict.fromkeys((*places, at))]
+
+
+def _part_of(old: Sequence[Any], new: Sequence[Any], *, adds: bool) -> list[Any]:
+    """The old values and the new ones among `new`, or those old ones that are still there."""
+    there, kept = {canonical(value) for value in new}, {canonical(value) for value in old}
+    if adds:
+        return [*old, *(value for value in new if canonical(value) not in kept)]
+    return [value for value in old if canonical(value) in there]
+
+
+def _required(schema: Any, pointer: str) -> list[str]:
+    """The names in the `required` list at `pointer`; none where it is no list."""
+    for key in tokens(pointer):
+        is_item = isinstance(schema, list) and key.isdecimal() and int(key) < len(schema)
+        schema = schema.get(key) if isinstance(schema, Mapping) else schema[int(key)] if is_item else None
+    return [name for name in schema if isinstance(name, str)] if isinstance(schema, list) else []
+
+
+def _said(change: Change, required: str) -> set[str]:
+    """The member of a `required` list that a change is about, which it names by its path."""
+    properties = required.removesuffix("/required") + "/properties"
+    return {name for name in _moved(change) if place(f"{properties}/{token(name)}")[0] == change.name}
 
 
 def _names(change: Change) -> set[str]:
-    return {tokens(pointer)[-1] for pointer in (change.place, *change.also)}
+    return {tokens(pointer)[-1] for pointer in (change.place, *change.also[:1])}
 
 
 def _moved(required: Change) -> set[str]:
@@ -113,7 +158,8 @@ def _decided(change: Change, verdict: Any) -> Change:
     if verdict.confidence is Confidence.UNPROVEN:
         return replace(change, impact=max(change.impact, Impact.UNPROVEN), confidence=Confidence.UNPROVEN)
     impact = Impact.SECURITY if change.impact is Impact.SECURITY else verdict.impact
-    return replace(change, impact=impact, confidence=verdict.confidence, witness=verdict.witness)
+    rule = RULES[_SETTLED.get((change.rule.id, impact), change.rule.id)]
+    return replace(change, rule=rule, impact=impact, confidence=verdict.confidence, witness=verdict.witness)
 
 
 def _capped(change: Change, whole: Any) -> Change:

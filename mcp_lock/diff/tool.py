@@ -31,6 +31,15 @@ _HINTS = {
 }
 
 
+_OF_WRITERS = frozenset(
+    {
+        *("hint-destructive-added", "hint-destructive-denied"),
+        *("hint-idempotent-claimed", "hint-idempotent-dropped"),
+    }
+)
+"""Rules about hints that say nothing of a tool that only reads (specification of 2026-07-28, ToolAnnotations)."""
+
+
 def noun(kind: Kind) -> str:
     """How rule ids spell a kind."""
     return _NOUNS[kind]
@@ -59,7 +68,12 @@ def _found(edit: Edit, old: Contract, new: Contract) -> Iterator[tuple[Found, Sp
         yield from ((found, where) for found in check_schema(where))
     else:
         checks = _TOOL if new.kind is Kind.TOOL else _SHARED
-        yield from ((found, None) for found in checks.get(field, _any_other)(edit, noun(new.kind)))
+        only_reads = any(
+            as_object(side.definition.get("annotations")).get("readOnlyHint") is True for side in (old, new)
+        )
+        for found in checks.get(field, _any_other)(edit, noun(new.kind)):
+            moot = only_reads and found.rule in _OF_WRITERS
+            yield (found._replace(rule="hint-spelled-out") if moot else found), None
 
 
 def _is_null_spelled(edit: Edit) -> bool:

@@ -24,7 +24,7 @@ def edited(old: Any, new: Any, pointers: Sequence[str]) -> tuple[Any, Any]:
     """
     before = old
     if _dialect(old) != _dialect(new) and "/$schema" not in pointers:
-        before = _put(old, ["$schema"], _dialect(new))
+        before = put(old, ["$schema"], _dialect(new))
     after = before
     # the last item of a list first, so that a removal leaves the places of the others
     for pointer in sorted(pointers, key=_order, reverse=True):
@@ -48,8 +48,8 @@ def _edit(value: Any, new: Any, path: list[str]) -> Any:
         return new
     ours, theirs = _child(value, path[0]), _child(new, path[0])
     if ours is not ABSENT and theirs is not ABSENT:
-        return _put(value, path[:1], _edit(ours, theirs, path[1:]))
-    return _put(value, path[:1], theirs)
+        return put(value, path[:1], _edit(ours, theirs, path[1:]))
+    return put(value, path[:1], theirs)
 
 
 def _child(value: Any, name: str) -> Any:
@@ -59,11 +59,11 @@ def _child(value: Any, name: str) -> Any:
     return value[int(name)] if is_item else ABSENT
 
 
-def _put(value: Any, path: list[str], item: Any) -> Any:
+def put(value: Any, path: list[str], item: Any) -> Any:
     """A copy of `value` with `item` at `path`, or without anything there when it is ABSENT."""
     if len(path) > 1:
         below = _child(value, path[0])
-        item = _put({} if below is ABSENT else below, path[1:], item)
+        item = put({} if below is ABSENT else below, path[1:], item)
     if isinstance(value, list):
         at = int(path[0]) if path[0].isdecimal() else len(value)
         return [*value[:at], *(() if item is ABSENT else (item,)), *value[at + 1 :]]
@@ -82,7 +82,7 @@ def _completed(schema: Any, donors: Sequence[Any]) -> Any:
         if ref is None:
             break
         found = next(target for target in (resolve(donor, ref) for donor in donors) if target is not None)
-        schema = _put(schema, tokens(ref[1:])[:2], found)
+        schema = put(schema, tokens(ref[1:])[:2], found)
         missing = _missing(schema)
     return schema
 
