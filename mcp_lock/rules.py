@@ -205,6 +205,7 @@ def _structure() -> Iterator[Rule]:
     yield _row("external-ref-added", SECURITY, "`{name}` refers to another document", "who fetches it reads what somebody else may change, or is led to an address inside")
     yield _row("dynamic-ref-changed", UNPROVEN, "a dynamic reference in `{name}` changed", "what it takes depends on where it is reached from")
     yield _row("def-added", COSMETIC, "definition `{name}` added", "it does nothing until something refers to it")
+    yield _row("def-renamed", IMMATERIAL, "definition `{name}` is now called `{to}`, and so is every reference to it", "nothing depends on its name")
     yield _row("def-removed", UNPROVEN, "definition `{name}` removed", "what refers to it no longer resolves")
     yield _row("dialect-changed", UNPROVEN, "JSON Schema dialect changed", "the same text may mean something else")
     yield _row("id-changed", UNPROVEN, "identifier of the schema changed", "references may resolve elsewhere")
@@ -242,7 +243,7 @@ _BECAUSE = {
 
 _UNPROVABLE = re.compile(
     "required-(order-changed|followed)|type-order-changed|enum-reordered|(default|deprecated|format|content)-.*"
-    "|read-write-only-changed|dependent-required-order-changed|dynamic-ref-changed|id-changed|.*-keyword-changed|keyword-respelled|x-mcp-.*|parameters-lost"
+    "|read-write-only-changed|dependent-required-order-changed|dynamic-ref-changed|id-changed|.*-keyword-changed|keyword-respelled|def-renamed|x-mcp-.*|parameters-lost"
 )
 """What validation does not decide, in the parts that it decides otherwise."""
 

@@ -58,7 +58,7 @@ def test_the_immaterial_rules_are_the_closed_set_that_the_design_names():
     immaterial = {rule.id for rule in RULES.values() if rule.input is Impact.IMMATERIAL}
     assert immaterial == {
         *("required-order-changed", "type-order-changed", "enum-reordered", "dependent-required-order-changed"),
-        *("null-spelled-out", "task-support-spelled-out", "meta-changed"),
+        *("def-renamed", "null-spelled-out", "task-support-spelled-out", "meta-changed"),
         *("resource-added", "resource-removed", "resource-size-changed"),
     }
     assert immaterial == {rule.id for rule in RULES.values() if rule.output is Impact.IMMATERIAL}

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from mcp_lock.canonical import canonical
+from mcp_lock.diff import definitions
 from mcp_lock.diff.renames import pairs, property_score
 from mcp_lock.outcome import ABSENT, Change, Confidence, Impact
 from mcp_lock.pointer import place, token, tokens
@@ -36,7 +37,7 @@ def judged(changes: Sequence[Change], field: str, old: Any, new: Any) -> list[Ch
         return list(changes)
     inside = [change for change in changes if change.pointer.startswith(f"/{field}/")]
     others = [change for change in changes if not change.pointer.startswith(f"/{field}/")]
-    inside = _paired(inside)
+    inside = _paired(definitions.renamed(inside, field, old, new))
     if not any(change.rule.provable for change in inside):
         return [*others, *inside]
     return [*others, *_with_verdicts(inside, field, old, new)]
@@ -102,7 +103,7 @@ def _with_verdicts(changes: Sequence[Change], field: str, old: Any, new: Any) ->
 
 
 def _by_itself(change: Change, changes: Sequence[Change], field: str, old: Any, new: Any) -> tuple[Any, list[str]]:
-    """`new` as it would be if of each list that several changes share this one alone had happened, and the places of it.
+    """`new` as if, in the lists that several changes share, this change alone had happened; and the places of it.
 
     Names that come, go or are renamed take their part of the `required` list beside them along.
     """
