@@ -36,7 +36,8 @@ def app() -> None:
     "--expect",
     metavar="DIGEST",
     multiple=True,
-    help="Write only if what changed has this digest, or one that begins so (12 digits or more). Repeatable.",
+    help="Write only if what changed has this digest, or one that begins so (12 digits or more); `absent` for what is "
+    "gone. Repeatable.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be written; write nothing.")
 @click.option("--force", is_flag=True, help="Replace a lock that cannot be read.")

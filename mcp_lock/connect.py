@@ -90,8 +90,8 @@ def read_all(
     """What each server offers, or why it could not be read; by name, in the given order.
 
     `protocols` holds the protocol versions to ask for first, as the lock stores them; `client` is the name and version
-    to present to the servers, mcplock's own unless given. Raises `Interrupted` on Ctrl-C and SIGTERM, when no process
-    that was started is left.
+    to present to the servers, mcplock's own unless given. Raises `Interrupted` on Ctrl-C, SIGTERM and SIGHUP, when no
+    process that was started is left.
     """
     reading = _Reading(servers, protocols or {}, limits or Limits(), client, progress)
     return anyio.run(_interruptible, reading.all)
@@ -257,7 +257,9 @@ async def _interruptible(work: Callable[[], Awaitable[T]]) -> T:
     if threading.current_thread() is not threading.main_thread() or sys.platform == "win32":
         return await work()
     done: list[T] = []
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    # a terminal that is closed must not leave servers behind; under nohup it is to be ignored
+    hangup = [signal.SIGHUP] if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL else []
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, *hangup) as signals:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_cancel_at_first, signals, tasks.cancel_scope)
             done.append(await work())

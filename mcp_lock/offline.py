@@ -54,17 +54,22 @@ def _tools_alone(raw: Surface, other: Mapping[str, ServerPin] | Surface) -> Serv
 
 
 def _side(spec: str, lock: Path) -> Mapping[str, ServerPin] | Surface:
-    path = Path(spec)
-    if path.is_dir():
-        path = path / lock.name
-    if path.exists():
-        data = path.read_bytes()
-        return (
-            _raw(data, spec)
-            if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")
-            else lockfile.parse(data, spec).servers
-        )
-    return lockfile.parse(_revision(spec, lock), spec).servers
+    data = _held(Path(spec), lock)
+    if data is None:
+        return lockfile.parse(_revision(spec, lock), spec).servers
+    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+        return _raw(data, spec)
+    return lockfile.parse(data, spec).servers
+
+
+def _held(path: Path, lock: Path) -> bytes | None:
+    """What the file at `path` holds, or the lock in a directory there; None where nothing is."""
+    try:
+        if path.is_dir():
+            path = path / lock.name
+        return path.read_bytes() if path.exists() else None
+    except OSError as error:
+        raise UsageError(f"{visible(str(path))}: cannot be read: {error.strerror}") from None
 
 
 def _raw(data: bytes, where: str) -> Surface:

@@ -6,10 +6,11 @@ purpose end here, each in one line on stderr and its exit code.
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
@@ -47,9 +48,12 @@ class Common:
         """The project's root. Raises `UsageError` if the directory is none."""
         from mcp_lock.config import project_root
 
-        if not self.directory.is_dir():
-            raise UsageError(f"{self.directory}: no such directory")
-        return project_root(self.directory.resolve())
+        try:
+            if not self.directory.is_dir():
+                raise UsageError(f"{self.directory}: no such directory")
+            return project_root(self.directory.resolve())
+        except OSError as error:
+            raise UsageError(f"{self.directory}: cannot be looked into: {error.strerror}") from None
 
     @property
     def lock_path(self) -> Path:
@@ -69,9 +73,15 @@ class Common:
         )
 
     def print(self, text: str) -> None:
-        """Write the result to stdout."""
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        """Write the result to stdout. A reader who leaves early does not change the exit code."""
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except OSError as error:
+            # what is still buffered would be told once more when Python ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if not isinstance(error, BrokenPipeError):
+                raise UsageError(f"stdout cannot be written: {error.strerror}") from None
 
 
 def _width() -> int:
@@ -181,6 +191,14 @@ class Connecting:
             yield Project(found, common.lock_path, limits, talk, self.run_changed, self.runs)
 
 
+class _Seconds(click.FloatRange):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        seconds = super().convert(value, param, ctx)
+        if math.isnan(seconds):  # which is in every range
+            self.fail(f"{value!r} is not a number of seconds.", param, ctx)
+        return seconds
+
+
 _PATH = click.Path(path_type=Path)
 _OPTIONS: dict[type, list[Callable[[Any], Any]]] = {
     Common: [
@@ -235,7 +253,7 @@ _OPTIONS: dict[type, list[Callable[[Any], Any]]] = {
         click.option(
             "--timeout",
             metavar="SEC",
-            type=click.FloatRange(min=0, min_open=True),
+            type=_Seconds(min=0, min_open=True),
             default=60,
             envvar="MCPLOCK_TIMEOUT",
             show_default=True,
@@ -308,11 +326,6 @@ def _ended(*, is_debugged: bool) -> Iterator[None]:
     except KeyboardInterrupt:
         complain("interrupted")
         raise click.exceptions.Exit(130) from None
-    except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # the reader left; the last flush must not say so
-        raise click.exceptions.Exit(0) from None
     except click.exceptions.Exit:
         raise
     except Exception as error:
@@ -325,5 +338,6 @@ def _ended(*, is_debugged: bool) -> Iterator[None]:
 
 
 def complain(line: str) -> None:
-    """One line on stderr."""
-    click.echo(f"mcplock: {line}", err=True)
+    """One line on stderr, if anybody can read it."""
+    with suppress(OSError):
+        click.echo(f"mcplock: {line}", err=True)

@@ -89,6 +89,15 @@ class Item:
     name: str = ""
 
 
+def item_key(item: Item) -> str:
+    """How an item is named among the digests of its server: `tools/NAME`; `instructions` for the server's own text."""
+    return f"{item.kind.value}/{item.name}" if item.kind else "instructions"
+
+
+GONE = "absent"
+"""What stands for a digest where an item is expected to be gone."""
+
+
 @dataclass(frozen=True)
 class Change:
     """One difference, under one rule."""

@@ -58,6 +58,7 @@ def _texts() -> Iterator[Rule]:
         yield _row(f"{noun}-description-whitespace", COSMETIC, f"{said} differs in layout or punctuation alone", "the words are the same")
         yield _row(f"{noun}-description-added", SILENT, f"{said} added", "agents that read it may call at other times or with other values")
         yield _row(f"{noun}-description-removed", SILENT, f"{said} removed", "agents have to guess what it said")
+    yield _row("invisible-characters", SECURITY, "characters that nobody can see came into `{name}`", "a reviewer and a model read different text")
     yield _row("title-changed", COSMETIC, "title changed", "people see another name; calls are the same")
     yield _row("icons-changed", COSMETIC, "icons changed", "people see another picture; calls are the same")
     yield _row("comment-changed", COSMETIC, "comment in the schema changed", "it binds nobody, though a model may read it")
@@ -212,6 +213,7 @@ def _structure() -> Iterator[Rule]:
     yield _row("schema-became-true", COMPATIBLE, "`{name}` takes anything now", "consumers may meet any value", BREAKING)
     yield _row("schema-became-false", BREAKING, "`{name}` takes nothing any more", "whatever is sent there is refused", COMPATIBLE)
     yield _row("schema-replaced", UNPROVEN, "what `{name}` takes was written anew", "values that worked may be refused")
+    yield _row("equal-rewrite", COSMETIC, "`{name}` is written otherwise and takes the same values", "proved equal both ways")
     yield _row("keyword-respelled", COSMETIC, "the same constraint on `{name}`, spelt otherwise", "what is taken is the same")
     yield _row("x-mcp-header-added", SECURITY, "`{name}` is now copied into an HTTP header", "whoever carries the request can read it")
     yield _row("x-mcp-header-changed", BREAKING, "the HTTP header of `{name}` changed", "gateways that route by it miss it")
@@ -233,6 +235,12 @@ _PARTS = (
 )
 """The parts of the catalogue, and who is hit by what is in them."""
 
+_HITS = {f"{noun}-added": "R" for noun in ("tool", "prompt", "template")} | {
+    "required-followed": "",
+    "equal-rewrite": "",
+}
+"""Who is hit where it is not who is hit by the rest of that part."""
+
 _BECAUSE = {
     "property-renamed": {
         SILENT: "the old argument is accepted and ignored",
@@ -243,7 +251,7 @@ _BECAUSE = {
 
 _UNPROVABLE = re.compile(
     "required-(order-changed|followed)|type-order-changed|enum-reordered|(default|deprecated|format|content)-.*"
-    "|read-write-only-changed|dependent-required-order-changed|dynamic-ref-changed|id-changed|.*-keyword-changed|keyword-respelled|def-renamed|x-mcp-.*|parameters-lost"
+    "|read-write-only-changed|dependent-required-order-changed|dynamic-ref-changed|id-changed|.*-keyword-changed|keyword-respelled|def-renamed|equal-rewrite|x-mcp-.*|parameters-lost"
 )
 """What validation does not decide, in the parts that it decides otherwise."""
 
@@ -254,7 +262,9 @@ def _catalogue() -> dict[str, Rule]:
         for rule in part():
             assert rule.id not in rows, rule.id
             provable = part in (_properties, _values, _bounds, _structure) and not _UNPROVABLE.fullmatch(rule.id)
-            rows[rule.id] = replace(rule, hits=hits, provable=provable, because=_BECAUSE.get(rule.id, {}))
+            rows[rule.id] = replace(
+                rule, hits=_HITS.get(rule.id, hits), provable=provable, because=_BECAUSE.get(rule.id, {})
+            )
     return rows
 
 

@@ -32,6 +32,49 @@ def _shown(char: str, before: str, keep: str) -> str:
     return f"\\u{{{ord(char):x}}}"
 
 
+_JOINERS = "\u200c\u200d"
+_JOINED = (
+    "ARABIC",
+    "DEVANAGARI",
+    "BENGALI",
+    "GUJARATI",
+    "GURMUKHI",
+    "KANNADA",
+    "MALAYALAM",
+    "ORIYA",
+    "SINHALA",
+    "TAMIL",
+    "TELUGU",
+)
+"""Scripts in which joiners are letters of ordinary words, as first words of Unicode names."""
+
+
+def hidden_in(text: str) -> list[str]:
+    """The characters of `text` that a reader cannot see and that ordinary typography does not explain, in order.
+
+    Explained are line breaks and tabs, the emoji style, joiners inside emoji or in scripts that need them, and the tags
+    of a flag.
+    """
+    if text.isascii() and text.isprintable():
+        return []
+    return [char for at, char in enumerate(text) if is_hidden(char) and not _is_ordinary(text, at)]
+
+
+def _is_ordinary(text: str, at: int) -> bool:
+    char, before = text[at], text[at - 1 : at]
+    if char in "\n\r\t":
+        return True
+    if char in _JOINERS:
+        return (
+            unicodedata.category(before or " ") in ("So", "Sk")
+            or unicodedata.name(before or " ", "").startswith(_JOINED)
+            or before == _EMOJI_STYLE
+        )
+    if 0xE0020 <= ord(char) <= 0xE007F:
+        return text[:at].rstrip("".join(map(chr, _TAGS))).endswith("\U0001f3f4")  # a flag of a region
+    return char == _EMOJI_STYLE and _shown(char, before, "") == char
+
+
 def visible(text: str, keep: str = "") -> str:
     r"""`text` with every character that a reader could not see spelt `\u{hex}`, but those in `keep`."""
     if text.isascii() and text.isprintable():

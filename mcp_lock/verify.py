@@ -14,7 +14,7 @@ from mcp_lock.contract import Contract, Kind, Surface
 from mcp_lock.diff import diff_surface
 from mcp_lock.lockfile import ServerPin
 from mcp_lock.notices import notices
-from mcp_lock.outcome import Change, Impact, Item, Notice, Report, ServerReport, Status
+from mcp_lock.outcome import Change, Impact, Item, Notice, Report, ServerReport, Status, item_key
 from mcp_lock.rules import RULES
 from mcp_lock.text import clip, visible
 
@@ -113,18 +113,20 @@ def _digests(surface: Surface, changed: set[Item]) -> Iterator[tuple[str, str]]:
     for kind in Kind:
         for name, contract in surface.contracts(kind).items():
             if Item(kind, name) in changed:
-                yield f"{kind.value}/{name}", contract.digest
+                yield item_key(Item(kind, name)), contract.digest
     if Item(None) in changed and surface.instructions is not None:
-        yield "instructions", digest(surface.instructions)
+        yield item_key(Item(None)), digest(surface.instructions)
 
 
 def _notices(old: ServerPin | None, new: ServerPin) -> Iterator[Notice]:
-    """The facts about the new side that the old side lacked, and what happened while it was read."""
+    """The facts about the new side that the old side lacked, or the other way round, and what happened meanwhile."""
     yield from (Notice(note) for note in new.surface.notes)
     for kind in Kind:
         pinned = old.surface.contracts(kind) if old else {}
         for name, contract in new.surface.contracts(kind).items():
             if name in pinned and pinned[name].digest == contract.digest:
                 continue
-            known = set(notices(old.surface, kind, name)) if old and name in pinned else set()
-            yield from (notice for notice in notices(new.surface, kind, name) if notice not in known)
+            before = list(notices(old.surface, kind, name)) if old and name in pinned else []
+            after = list(notices(new.surface, kind, name))
+            yield from (notice for notice in after if notice not in before)
+            yield from (replace(notice, text=f"no longer: {notice.text}") for notice in before if notice not in after)

@@ -327,7 +327,11 @@ def nobody_runs(pids, is_running):
     return not any(is_running(int(pid)) for pid in pids.read_text().split())
 
 
-@pytest.mark.parametrize("signals", [[signal.SIGINT], [signal.SIGINT] * 2, [signal.SIGTERM]], ids=["1", "2", "term"])
+@pytest.mark.parametrize(
+    "signals",
+    [[signal.SIGINT], [signal.SIGINT] * 2, [signal.SIGTERM], [signal.SIGHUP]],
+    ids=["1", "2", "term", "hangup"],
+)
 def test_ctrl_c_leaves_no_process_behind(signals, surface_file, tmp_path, until, is_running):
     pids = tmp_path / "pids"
     program = read_in_a_process([f"grandchild={pids}", *STUBBORN, "hang"], surface_file)

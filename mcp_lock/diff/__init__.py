@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcp_lock.contract import Contract, Kind, Surface
+from mcp_lock.diff.hidden import hidden_added
 from mcp_lock.diff.renames import pairs, tool_score
 from mcp_lock.diff.tool import diff_contract, noun
 from mcp_lock.outcome import ABSENT, Change, Item, Rule
@@ -36,6 +37,11 @@ def _server(old: Surface, new: Surface, server: str) -> Iterator[Change]:
         if (before or "") != (after or ""):
             row = RULES[rule]
             yield Change(row, Item(None), pointer, before or ABSENT, after or ABSENT, row.input, server, hits=row.hits)
+            if hidden_added(before, after):
+                row = RULES["invisible-characters"]
+                yield Change(
+                    row, Item(None), pointer, before or ABSENT, after or ABSENT, row.input, server, name=pointer[1:]
+                )
 
 
 def _items(old: Mapping[str, Contract], new: Mapping[str, Contract], kind: Kind, server: str) -> Iterator[Change]:
@@ -57,6 +63,9 @@ def _items(old: Mapping[str, Contract], new: Mapping[str, Contract], kind: Kind,
             trusted = kind is Kind.TOOL and name in origins
             row = RULES[f"{noun(kind)}-added{'-renamed' if trusted else ''}"]
             yield _whole(row, ABSENT, after.definition, server, Item(kind, name), origins.get(name, name), name)
+            if hidden_added(ABSENT, after.definition):
+                row = RULES["invisible-characters"]
+                yield _whole(row, ABSENT, after.definition, server, Item(kind, name), name)
 
 
 def _whole(rule: Rule, old: object, new: object, server: str, item: Item, name: str, to: str = "") -> Change:

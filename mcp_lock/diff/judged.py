@@ -14,7 +14,7 @@ from typing import Any
 from mcp_lock.canonical import canonical
 from mcp_lock.diff import definitions
 from mcp_lock.diff.renames import pairs, property_score
-from mcp_lock.outcome import ABSENT, Change, Confidence, Impact
+from mcp_lock.outcome import ABSENT, Change, Confidence, Impact, Rule
 from mcp_lock.pointer import place, token, tokens
 from mcp_lock.proof.place import put
 from mcp_lock.rules import RULES
@@ -29,6 +29,8 @@ _SETTLED = {
     ("property-removed-rejected", Impact.SILENT): "property-removed-ignored",
 }
 """Rules that take one of two things for granted, and what they are where the proof finds the other."""
+_NEUTRAL = frozenset({"def-added", "def-removed", "dialect-changed"})
+"""Rules whose words stay true where nothing else changed by it."""
 
 
 def judged(changes: Sequence[Change], field: str, old: Any, new: Any) -> list[Change]:
@@ -90,16 +92,17 @@ def _with_verdicts(changes: Sequence[Change], field: str, old: Any, new: Any) ->
 
     direction = Direction.OUTPUT if field == "outputSchema" else Direction.INPUT
     whole = judge(old, new, direction)
-    alone = sum(change.rule.provable for change in changes) == 1
-    told = []
-    for change in changes:
-        if not change.rule.provable:
-            told.append(change)
-            continue
-        edit, places = _by_itself(change, changes, field, old, new)
-        verdict = whole if alone and edit is new else judge_place(old, edit, places, direction)
-        told.append(_capped(_decided(change, verdict), whole))
-    return _raised(told, whole)
+    told = list(changes)
+    judged_at = [at for at, change in enumerate(changes) if change.rule.provable]
+    for at in judged_at:
+        edit, places = _by_itself(changes[at], changes, field, old, new)
+        alone = len(judged_at) == 1 and edit is new
+        verdict = whole if alone else judge_place(old, edit, places, direction)
+        told[at] = _capped(_decided(changes[at], verdict), whole)
+    worst = max(judged_at, key=lambda at: told[at].impact)
+    if told[worst].impact < whole.impact:  # only the parts together do the harm: the worst of them carries it
+        told[worst] = _decided(changes[worst], whole)
+    return told
 
 
 def _by_itself(change: Change, changes: Sequence[Change], field: str, old: Any, new: Any) -> tuple[Any, list[str]]:
@@ -159,8 +162,20 @@ def _decided(change: Change, verdict: Any) -> Change:
     if verdict.confidence is Confidence.UNPROVEN:
         return replace(change, impact=max(change.impact, Impact.UNPROVEN), confidence=Confidence.UNPROVEN)
     impact = Impact.SECURITY if change.impact is Impact.SECURITY else verdict.impact
-    rule = RULES[_SETTLED.get((change.rule.id, impact), change.rule.id)]
-    return replace(change, rule=rule, impact=impact, confidence=verdict.confidence, witness=verdict.witness)
+    return replace(
+        change,
+        rule=_settled(change.rule, impact),
+        impact=impact,
+        confidence=verdict.confidence,
+        witness=verdict.witness,
+    )
+
+
+def _settled(rule: Rule, impact: Impact) -> Rule:
+    """The rule whose words are true of a change that turned out to have `impact`."""
+    if impact is Impact.COSMETIC and rule.id not in _NEUTRAL:
+        return RULES["equal-rewrite"]
+    return RULES[_SETTLED.get((rule.id, impact), rule.id)]
 
 
 def _capped(change: Change, whole: Any) -> Change:
@@ -168,14 +183,6 @@ def _capped(change: Change, whole: Any) -> Change:
     if whole.confidence is Confidence.UNPROVEN or change.impact in (Impact.SECURITY, whole.impact):
         return change
     if change.impact > whole.impact:
-        return replace(change, impact=whole.impact, confidence=whole.confidence, witness=ABSENT)
+        rule = _settled(change.rule, whole.impact)
+        return replace(change, rule=rule, impact=whole.impact, confidence=whole.confidence, witness=ABSENT)
     return change
-
-
-def _raised(changes: list[Change], whole: Any) -> list[Change]:
-    """Where only the parts together do harm, the worst of them carries it."""
-    provable = [at for at, change in enumerate(changes) if change.rule.provable]
-    if all(changes[at].impact < whole.impact for at in provable):
-        worst = max(provable, key=lambda at: changes[at].impact)
-        changes[worst] = _decided(changes[worst], whole)
-    return changes

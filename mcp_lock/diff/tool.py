@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from mcp_lock.contract import Contract, Kind
+from mcp_lock.diff.hidden import hidden_added
 from mcp_lock.diff.judged import judged
 from mcp_lock.diff.schema import check as check_schema
 from mcp_lock.diff.schema import text_rule
 from mcp_lock.diff.spot import Found, Spot, as_object, spot
 from mcp_lock.diff.walk import Edit, differences
 from mcp_lock.outcome import ABSENT, Change, Confidence, Impact, Item
+from mcp_lock.pointer import place
 from mcp_lock.rules import RULES
 
 FieldCheck: TypeAlias = Callable[[Edit, str], Iterator[Found]]
@@ -60,6 +62,8 @@ def diff_contract(old: Contract, new: Contract, server: str = "") -> list[Change
 
 def _found(edit: Edit, old: Contract, new: Contract) -> Iterator[tuple[Found, Spot | None]]:
     field = edit.path[0]
+    if hidden_added(edit.old, edit.new):
+        yield Found("invisible-characters", ".".join(place(edit.pointer)).strip(".") or edit.path[0]), None
     in_schema = new.kind is Kind.TOOL and field in ("inputSchema", "outputSchema") and len(edit.path) > 1
     if _is_null_spelled(edit) and not in_schema:
         yield Found("null-spelled-out", field), None

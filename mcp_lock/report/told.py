@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp_lock.contract import Kind
-from mcp_lock.outcome import ABSENT, Change, Confidence, Impact, Item, Report, ServerReport, Status
+from mcp_lock.outcome import ABSENT, GONE, Change, Confidence, Impact, Item, Report, ServerReport, Status, item_key
 from mcp_lock.pointer import place, token, tokens
 from mcp_lock.report import words
 from mcp_lock.text import visible_name
@@ -136,8 +136,10 @@ class Told:
         return self.items[0] if len(self.items) == 1 else None
 
 
-_MANY = 3
+_MANY = 2
 """From so many items on the same change is told once."""
+_PLACES = 3
+"""In so many texts the same edit looks like a fact of the machine."""
 
 
 def told(changes: Iterable[Change]) -> list[Told]:
@@ -162,8 +164,14 @@ def _sameness(change: Change) -> object:
     """What is equal in two changes that are one change in two items."""
     if not change.place:
         return (change.item, change.rule.id)
+    if change.rule.id in _WHATEVER_THE_VALUES:
+        return (change.rule.id, change.item.kind, change.place, change.impact)
     sides = (_spelt(change.old), _spelt(change.new), _spelt(change.witness))
     return (change.rule.id, change.item.kind, change.place, change.impact, change.hits, change.confidence, *sides)
+
+
+_WHATEVER_THE_VALUES = frozenset({"parameters-lost"})
+"""Rules by which all that went is the same event, whatever it was in each tool."""
 
 
 def _together(group: list[Change]) -> list[Told]:
@@ -185,7 +193,7 @@ def shared_edit(changes: Sequence[Change]) -> str:
             if [piece.kind for piece in pieces] == [words.Kind.OLD, words.Kind.NEW] and len(pieces[1].text) <= 80:
                 edits[pieces[0].text, pieces[1].text] += 1
     (old, new), places = max(edits.items(), key=lambda found: found[1], default=(("", ""), 0))
-    if places < _MANY:
+    if places < _PLACES:
         return ""
     return f"{places} texts differ only in {old} → {new}: perhaps a fact of the machine, not of the server"
 
@@ -276,9 +284,10 @@ def _typed(name: str) -> bool:
 
 
 def _digests(server: ServerReport, items: Iterable[Item]) -> list[str]:
+    """What is to be expected of each item: its live digest, or that it is not there."""
     live = server.digests or {}
-    keys = (f"{item.kind.value}/{item.name}" for item in items if item.kind)
-    return [live[key] for key in keys if key in live]
+    named = [item_key(item) for item in items if item.kind or item_key(item) in live]
+    return [live[key] for key in named if key in live] + [GONE] * any(key not in live for key in named)
 
 
 def _lock(targets: Sequence[str], digests: Sequence[str]) -> str:

@@ -39,8 +39,10 @@ _UNSPACED = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _TOKEN = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])\w|[\u0300-\u036f])+|[^\S\n]+|\n|.", re.DOTALL)
 _SENTENCE = re.compile(r".*?(?:[.!?](?=\s)\s*|[。！？]\s*|\n\s*|\Z)", re.DOTALL)  # noqa: RUF001 - full-width ends of sentences
 _LAYOUT = re.compile("[ \\t\\r\\n\\f\\v\u00a0\u2000-\u200a\u202f\u3000]+")
-_MOST_TOKENS = 1500
-"""Together, up to which words are compared; longer passages only by sentences, since the comparison is quadratic."""
+_MOST = 1500
+"""Sentences, or words of a passage, on both sides together, up to which they are compared: that is quadratic."""
+_MOST_LETTERS = 100_000
+"""Of both texts together, up to which words are compared; in longer ones sentences alone."""
 
 
 def difference(old: str, new: str) -> list[Piece]:
@@ -50,22 +52,21 @@ def difference(old: str, new: str) -> list[Piece]:
 
 def _compared(old: str, new: str) -> Iterator[Piece]:
     """Sentences first, then the words of the sentences that differ: so a long text costs little."""
+    small = len(old) + len(new) <= _MOST_LETTERS
     for was, now in _blocks(_SENTENCE.findall(old), _SENTENCE.findall(new)):
-        if was == now:
-            yield Piece(Kind.SAME, "".join(was))
+        if small and was != now:
+            for pair in _blocks(_TOKEN.findall("".join(was)), _TOKEN.findall("".join(now))):
+                yield from _pieces(*pair)
         else:
-            yield from _by_words("".join(was), "".join(now))
+            yield from _pieces(was, now)
 
 
-def _by_words(old: str, new: str) -> Iterator[Piece]:
-    a, b = _TOKEN.findall(old), _TOKEN.findall(new)
-    small = len(a) + len(b) <= _MOST_TOKENS
-    for was, now in _blocks(a, b) if small else [(a, b)]:
-        if was == now:
-            yield Piece(Kind.SAME, "".join(was))
-        else:
-            yield Piece(Kind.OLD, "".join(was))
-            yield Piece(Kind.NEW, "".join(now))
+def _pieces(old: list[str], new: list[str]) -> Iterator[Piece]:
+    if old == new:
+        yield Piece(Kind.SAME, "".join(old))
+    else:
+        yield Piece(Kind.OLD, "".join(old))
+        yield Piece(Kind.NEW, "".join(new))
 
 
 def _blocks(a: list[str], b: list[str]) -> Iterator[tuple[list[str], list[str]]]:
@@ -74,8 +75,11 @@ def _blocks(a: list[str], b: list[str]) -> Iterator[tuple[list[str], list[str]]]
     tail = _common(a[head:][::-1], b[head:][::-1])
     yield a[:head], b[:head]
     inner_a, inner_b = a[head : len(a) - tail], b[head : len(b) - tail]
-    for _, i, j, k, m in SequenceMatcher(None, inner_a, inner_b).get_opcodes():
-        yield inner_a[i:j], inner_b[k:m]
+    if len(inner_a) + len(inner_b) > _MOST:
+        yield inner_a, inner_b
+    else:
+        for _, i, j, k, m in SequenceMatcher(None, inner_a, inner_b).get_opcodes():
+            yield inner_a[i:j], inner_b[k:m]
     yield a[len(a) - tail :], b[len(b) - tail :]
 
 
