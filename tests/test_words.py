@@ -76,3 +76,9 @@ def test_a_text_made_to_be_slow_to_compare_is_not(old, new):
     start = time.process_time()
     difference(old, new)
     assert time.process_time() - start < 2
+
+
+def test_texts_that_differ_in_very_many_places_are_shown_as_two():
+    old = "Top.\n" + "".join(f"n{at}.\n" for at in range(2000))
+    new = "Top.\n" + "".join(f"n{at}.\n" if at % 2 else f"m{at}.\n" for at in range(2000))
+    assert [kind for kind, _ in difference(old, new)] == [Kind.SAME, Kind.OLD, Kind.NEW, Kind.SAME]

@@ -16,7 +16,6 @@ from mcp_lock.diff import definitions
 from mcp_lock.diff.renames import pairs, property_score
 from mcp_lock.outcome import ABSENT, Change, Confidence, Impact, Rule
 from mcp_lock.pointer import place, token, tokens
-from mcp_lock.proof.place import put
 from mcp_lock.rules import RULES
 
 _REMOVED = frozenset({"property-removed-ignored", "property-removed-rejected", "property-removed-required"})
@@ -87,7 +86,7 @@ def _renamed(gone: Change, come: Change) -> Change:
 
 
 def _with_verdicts(changes: Sequence[Change], field: str, old: Any, new: Any) -> list[Change]:
-    from mcp_lock.proof import judge, judge_place  # the prover is native code, loaded when something is to prove
+    from mcp_lock.proof import judge, judge_place  # a third of what a check imports, so only where it is needed
     from mcp_lock.proof.questions import Direction
 
     direction = Direction.OUTPUT if field == "outputSchema" else Direction.INPUT
@@ -110,6 +109,8 @@ def _by_itself(change: Change, changes: Sequence[Change], field: str, old: Any, 
 
     Names that come, go or are renamed take their part of the `required` list beside them along.
     """
+    from mcp_lock.proof.place import put
+
     places = [pointer.removeprefix(f"/{field}") for pointer in (change.place, *change.also)]
     if change.rule.id in ("enum-value-added", "enum-value-removed"):
         kept = _part_of(change.old, change.new, adds=change.rule.id.endswith("added"))
