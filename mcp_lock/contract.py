@@ -110,10 +110,9 @@ class Surface:
     flaws: tuple[Flaw, ...] = ()
     notes: tuple[str, ...] = field(default=())
     """What happened on the way that a person should know (junk on stdout, a repeated cursor): visible text."""
-    unstable: tuple[str, ...] = ()
-    """The tools that two lists on one connection did not agree on, by name, the order of the lists aside."""
     second: Mapping[Kind, Mapping[str, Contract]] | None = None
-    """The contracts of the second list, when some are unstable: whether that is immaterial, the diff can say."""
+    """The contracts of a second list on the same connection, where it differs: whether by more than is immaterial, the
+    diff can say."""
 
     def contracts(self, kind: Kind) -> Mapping[str, Contract]:
         """The contracts of one kind by name; empty where the server lists none."""

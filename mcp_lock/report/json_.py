@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from mcp_lock.contract import Kind
 from mcp_lock.outcome import ABSENT, Confidence, Impact, Status
 
 if TYPE_CHECKING:
@@ -97,61 +98,63 @@ def _list(items: dict[str, Any], said: str = "") -> dict[str, Any]:
     return {"type": "array", "items": items, **({"description": said} if said else {})}
 
 
+_IMPACT = _text("What it does to whoever relies on the contract.", *(impact.word for impact in Impact))
+_ITEM = {
+    **_object(
+        "What it is about.",
+        kind=_text("What kind of thing.", *(kind.value for kind in Kind), "server"),
+        name=_text("Its name or URI, as the server wrote it; empty for the server itself."),
+    ),
+    "type": ["object", "null"],
+}
+_CHANGE = _object(
+    "One difference, under one rule.",
+    rule=_text("The rule's id."),
+    impact=_IMPACT,
+    confidence=_text("How the impact is known.", *(confidence.value for confidence in Confidence)),
+    item=_ITEM,
+    pointer=_text("JSON Pointer of the raw difference, from the definition."),
+    part=_text("JSON Pointer below `pointer`, where one raw difference is several changes."),
+    also=_list({"type": "string"}, "Pointers of further raw differences that this change is."),
+    name=_text("The parameter, field or member."),
+    to=_text("Its new name, where it was renamed."),
+    summary=_text("What changed."),
+    why=_text("What that does to whom; empty where nothing more can be said."),
+    hits=_list(
+        _text("", "C", "R", "O", "H"), "C cached callers, R agents that read, O consumers of results, H people."
+    ),
+    fingerprint=_text("SHA-256 over server, item, rule and place: names this change across runs."),
+    old={"description": "The old value; absent where there was none."},
+    new={"description": "The new value; absent where there is none."},
+    witness={"description": "A call, or a result, that proves the impact."},
+)
+_SERVER = _object(
+    "One server.",
+    name=_text("As it is configured."),
+    status=_text("What became of it.", *(status.value for status in Status)),
+    error=_text("Why it could not be checked, or how its launch spec differs; may be empty."),
+    worst=_IMPACT,
+    unchanged={"type": "integer", "description": "How many items are as pinned."},
+    changes=_list(_CHANGE, "Worst first, immaterial ones included."),
+    notices=_list(_object("A fact about one side alone.", text=_text(""), item=_ITEM, pointer=_text(""))),
+    digests={
+        "type": "object",
+        "description": "The live digest of every changed item, by KIND/NAME.",
+        "additionalProperties": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
+    },
+)
+
+
 def schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of what `render` writes."""
-    impact = _text("What it does to whoever relies on the contract.", *(impact.word for impact in Impact))
-    item = {
-        **_object(
-            "What it is about.",
-            kind=_text("What kind of thing.", "tools", "prompts", "resources", "resource-templates", "server"),
-            name=_text("Its name or URI, as the server wrote it; empty for the server itself."),
-        ),
-        "type": ["object", "null"],
+    members = {
+        "format": {"const": FORMAT},
+        "worst": _IMPACT,
+        "servers": _list(_SERVER),
+        "notes": _list({"type": "string"}),
     }
-    change = _object(
-        "One difference, under one rule.",
-        rule=_text("The rule's id."),
-        impact=impact,
-        confidence=_text("How the impact is known.", *(confidence.value for confidence in Confidence)),
-        item=item,
-        pointer=_text("JSON Pointer of the raw difference, from the definition."),
-        part=_text("JSON Pointer below `pointer`, where one raw difference is several changes."),
-        also=_list({"type": "string"}, "Pointers of further raw differences that this change is."),
-        name=_text("The parameter, field or member."),
-        to=_text("Its new name, where it was renamed."),
-        summary=_text("What changed."),
-        why=_text("What that does to whom."),
-        hits=_list(
-            _text("", "C", "R", "O", "H"), "C cached callers, R agents that read, O consumers of results, H people."
-        ),
-        fingerprint=_text("SHA-256 over server, item, rule and place: names this change across runs."),
-        old={"description": "The old value; absent where there was none."},
-        new={"description": "The new value; absent where there is none."},
-        witness={"description": "A call, or a result, that proves the impact."},
-    )
-    server = _object(
-        "One server.",
-        name=_text("As it is configured."),
-        status=_text("What became of it.", *(status.value for status in Status)),
-        error=_text("Why it could not be checked, or how its launch spec differs; may be empty."),
-        worst=impact,
-        unchanged={"type": "integer", "description": "How many items are as pinned."},
-        changes=_list(change, "Worst first, immaterial ones included."),
-        notices=_list(_object("A fact about the live side alone.", text=_text(""), item=item, pointer=_text(""))),
-        digests={
-            "type": "object",
-            "description": "The live digest of every changed item, by KIND/NAME.",
-            "additionalProperties": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
-        },
-    )
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "mcplock report",
-        **_object(
-            "What one run found.",
-            format={"const": FORMAT},
-            worst=impact,
-            servers=_list(server),
-            notes=_list({"type": "string"}),
-        ),
+        **_object("What one run found.", **members),
     }

@@ -62,7 +62,7 @@ async def read_surface(dialogue: Dialogue, asking: Asking) -> Surface:
     _refuse_leaks(greeting, asking.secrets)
     reading = _Reading(dialogue, greeting, asking)
     listed, second = await reading.all()
-    unstable = _unstable(reading.tools, second) if second else ()
+    moved = second is not None and _differ(reading.tools, second)
     return Surface(
         items={kind: _first_resources(kind, found.contracts, dialogue) for kind, found in listed.items()},
         instructions=greeting.instructions,
@@ -71,8 +71,7 @@ async def read_surface(dialogue: Dialogue, asking: Asking) -> Surface:
         protocol=greeting.protocol,
         flaws=tuple(flaw for found in listed.values() for flaw in found.flaws),
         notes=(*dialogue.transport.notes, *dict.fromkeys(dialogue.notes)),
-        unstable=unstable,
-        second={Kind.TOOL: sort(second, asking.secrets).contracts} if second and unstable else None,
+        second={Kind.TOOL: sort(second, asking.secrets).contracts} if second and moved else None,
     )
 
 
@@ -171,13 +170,10 @@ def _refuse_leaks(greeting: Greeting, secrets: Secrets) -> None:
         raise ConnectError(f"its instructions hold the value of ${leak[1]}, which must not reach the lock")
 
 
-def _unstable(first: Entries, second: Entries) -> tuple[str, ...]:
-    """The names whose two definitions differ, or that stand in one list only."""
+def _differ(first: Entries, second: Entries) -> bool:
+    """Whether two lists are not the same, their order aside."""
     one, other = first.named, second.named
-    names = one.keys() | other.keys()
-    return tuple(
-        sorted(name for name in names if not (name in one and name in other and _agree(one[name], other[name])))
-    )
+    return one.keys() != other.keys() or not all(_agree(one[name], other[name]) for name in one)
 
 
 def _agree(one: Any, other: Any) -> bool:
