@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 
 import pytest
 
 from mcp_lock import lockfile
 from mcp_lock.contract import Kind
-from tests.project import tool
+from tests.project import PLAIN, tool
 
 QUERY = {"type": "string", "description": "Words to look for"}
 SEARCH = tool("search", query=QUERY)
@@ -208,6 +209,24 @@ def test_a_list_that_does_not_stay_the_same_is_drift_and_is_not_written(project)
     result = project.run("lock")
     assert result.code == 1
     assert "held back" in result.out
+    assert not project.lock.exists()
+
+
+START_ANEW = """
+import os, sys
+count = len([name for name in os.listdir() if name.startswith("start-")])
+open(f"start-{count}", "x").close()
+os.execv(sys.executable, [sys.executable, sys.argv[1], f"{count % 2}.json"])
+"""
+
+
+def test_a_list_that_differs_from_start_to_start_is_found_by_several_runs(project):
+    for number, one in enumerate((SEARCH, RENAMED)):
+        (project.root / f"{number}.json").write_text(json.dumps({"tools": [one]}), encoding="utf-8")
+    project.configure("moody", command=sys.executable, args=["-c", START_ANEW, str(PLAIN)])
+    result = project.run("lock", "--runs", "2")
+    assert result.code == 1
+    assert "tool-list-unstable" in result.out
     assert not project.lock.exists()
 
 
