@@ -92,6 +92,7 @@ def lock_project(project: run.Project, wish: Wish) -> Locked:
 
     Raises `LockError` for a damaged lock (but with `force`), and `UsageError` for names or digests that fit nothing.
     """
+    before = _content(project.lockfile)
     old = _old_lock(project.lockfile, force=wish.force)
     known = {*old.servers, *project.found.entries}
     run.require_servers(known, project.found)
@@ -105,9 +106,16 @@ def lock_project(project: run.Project, wish: Wish) -> Locked:
     new = Lock({**old.servers, **dict(pins.items()), **_new_pins(report, pins, live)})
     new = Lock({name: pin for name, pin in new.servers.items() if not _is_gone(name, report)})
     refused = _unexpected(report, live, wish.expect) if wish.expect else ""
+    if not refused and _content(project.lockfile) != before:
+        refused = f"nothing written: somebody else wrote {project.lockfile.name} meanwhile; run this once more"
     is_empty = not new.servers and not project.lockfile.exists()  # an empty lock would hide that there is none
     written = not (refused or wish.dry_run or is_empty) and lockfile.write(project.lockfile, new)
     return Locked(report, new, written, wish.dry_run, refused)
+
+
+def _content(path: Path) -> bytes | None:
+    """The bytes of the lock as it is now; None where there is none to lose."""
+    return path.read_bytes() if path.is_file() else None
 
 
 def _old_lock(path: Path, *, force: bool) -> Lock:

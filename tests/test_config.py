@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from mcp_lock import config
 from mcp_lock.config import Entry, Found, HttpServer, NotReady, StdioServer
 from mcp_lock.config.clients import CLIENTS, SPELLINGS, Client
-from mcp_lock.config.discover import project_root
 from mcp_lock.config.given import env_file, headers, variables
+from mcp_lock.config.root import project_root
 from mcp_lock.errors import ConfigError, UsageError
 from mcp_lock.launch import LaunchSpec
 from mcp_lock.outcome import Status

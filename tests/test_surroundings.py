@@ -99,3 +99,25 @@ def test_ctrl_c_before_the_command_line_is_read_shows_no_traceback(project):
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with a name here")
+def test_a_lock_or_a_config_that_is_a_pipe_is_refused_and_not_waited_for(project):
+    project.serve("notes", tool("search"))
+    os.mkfifo(project.lock)
+    for command in ("lock", "verify", "show"):
+        result = project.run(command)
+        assert (result.code, "not a regular file" in result.err) == (2, True)
+    project.lock.unlink()
+    (project.root / ".mcp.json").unlink()
+    os.mkfifo(project.root / ".mcp.json")
+    assert "not a regular file" in project.run("servers").err
+
+
+def test_a_lock_that_somebody_else_wrote_meanwhile_is_not_overwritten(project):
+    project.serve("notes", tool("search"))
+    meddle = f"open({str(project.lock)!r}, 'w').write('version = 1\\n\\n[servers]\\n')"
+    project.configure("meddler", command=sys.executable, args=["-c", f"{meddle}; raise SystemExit(1)"])
+    result = project.run("lock")
+    assert (result.code, "somebody else wrote mcp.lock meanwhile" in result.out) == (1, True)
+    assert project.lock.read_text(encoding="utf-8") == "version = 1\n\n[servers]\n"

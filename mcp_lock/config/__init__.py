@@ -101,9 +101,9 @@ class Found:
 
 def project_root(start: Path) -> Path:
     """The project that `start` lies in: where upwards there is an `mcp.lock`, else a client config, else git's top."""
-    from mcp_lock.config import discover
+    from mcp_lock.config import root
 
-    return discover.project_root(start)
+    return root.project_root(start)
 
 
 def find(

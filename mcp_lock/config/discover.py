@@ -32,23 +32,6 @@ if TYPE_CHECKING:
 STDIN = "-"
 
 
-def project_root(start: Path) -> Path:
-    """The project that `start` lies in: the nearest directory upwards, to the top of its git tree, with an `mcp.lock`.
-
-    Else the nearest with a client config, so that a part of a monorepo gets a lock of its own; else the top of the git
-    tree; else `start`.
-    """
-    start = start.resolve()
-    upwards = [start, *start.parents]
-    top = next((at for at, directory in enumerate(upwards) if (directory / ".git").exists()), None)
-    # without a tree nothing bounds the way up, and the home directory has client configs of its own
-    inside = [start] if top is None else upwards[: top + 1]
-    locked = (directory for directory in (upwards if top is None else inside) if (directory / "mcp.lock").is_file())
-    configs = [name for row in CLIENTS for name in row.files]
-    configured = (directory for directory in inside if any((directory / name).is_file() for name in configs))
-    return next(locked, None) or next(configured, None) or inside[-1]
-
-
 def find(root: Path, given: Given, client: str | None) -> Found:
     """The servers of the project at `root`. Raises `ConfigError`; `UsageError` for a client not in the table."""
     rows = _rows(client)
@@ -57,7 +40,7 @@ def find(root: Path, given: Given, client: str | None) -> Found:
     notes: list[str] = []
     pairs = [(row, name) for row in rows for name in row.files]
     for row, name in pairs:
-        if not (root / name).is_file():
+        if not _is_there(root / name, name):
             continue
         shape, read = _read_file(root / name, name, root, row, given)
         entries += read
@@ -67,6 +50,17 @@ def find(root: Path, given: Given, client: str | None) -> Found:
             notes.append(f"{name} holds no servers: there is no {'.'.join(row.at[0])} in it")
     looked = tuple(name for _, name in pairs)
     return _found(entries, found, [*notes, *_unread(root)], given, looked, root)
+
+
+def _is_there(path: Path, name: str) -> bool:
+    """Whether there is a config. What only looks like one is an error: a client may read what is behind it."""
+    if path.is_file():
+        return True
+    if path.exists() or path.is_symlink():
+        raise ConfigError(
+            f"{name}: not a regular file, so its servers cannot be read; remove it, or name a file with -c"
+        )
+    return False
 
 
 def read(paths: Sequence[str], root: Path, given: Given) -> Found:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from mcp_lock.contract import Contract, Kind, Surface
 from mcp_lock.diff.hidden import hidden_added
 from mcp_lock.diff.renames import pairs, tool_score
-from mcp_lock.diff.tool import diff_contract, noun
+from mcp_lock.diff.tool import diff_contract, is_immaterial, noun, unjudged_changes
 from mcp_lock.outcome import ABSENT, Change, Item, Rule
 from mcp_lock.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["diff_contract", "diff_surface"]
+__all__ = ["diff_contract", "diff_surface", "is_immaterial", "unjudged_changes"]
 
 
 def diff_surface(old: Surface, new: Surface, server: str = "") -> Iterator[Change]:

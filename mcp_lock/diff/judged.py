@@ -6,6 +6,7 @@ a proof or a witness overrides it, in both directions, and the changes together 
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +18,9 @@ from mcp_lock.diff.renames import pairs, property_score
 from mcp_lock.outcome import ABSENT, Change, Confidence, Impact, Rule
 from mcp_lock.pointer import place, token, tokens
 from mcp_lock.rules import RULES
+
+SECONDS = 2.0
+"""For the changes of one schema, each by itself; the change as a whole is always judged. What is left is unproven."""
 
 _REMOVED = frozenset({"property-removed-ignored", "property-removed-rejected", "property-removed-required"})
 _ADDED = frozenset({"property-added-optional", "property-added-required"})
@@ -87,16 +91,20 @@ def _renamed(gone: Change, come: Change) -> Change:
 
 def _with_verdicts(changes: Sequence[Change], field: str, old: Any, new: Any) -> list[Change]:
     from mcp_lock.proof import judge, judge_place  # a third of what a check imports, so only where it is needed
-    from mcp_lock.proof.questions import Direction
+    from mcp_lock.proof.questions import Direction, unproven
 
     direction = Direction.OUTPUT if field == "outputSchema" else Direction.INPUT
     whole = judge(old, new, direction)
-    told = list(changes)
+    told, late = list(changes), time.monotonic() + SECONDS
     judged_at = [at for at, change in enumerate(changes) if change.rule.provable]
     for at in judged_at:
         edit, places = _by_itself(changes[at], changes, field, old, new)
-        alone = len(judged_at) == 1 and edit is new
-        verdict = whole if alone else judge_place(old, edit, places, direction)
+        if len(judged_at) == 1 and edit is new:
+            verdict = whole
+        elif time.monotonic() > late:
+            verdict = unproven("There was no time left to judge it.")
+        else:
+            verdict = judge_place(old, edit, places, direction)
         told[at] = _capped(_decided(changes[at], verdict), whole)
     worst = max(judged_at, key=lambda at: told[at].impact)
     if told[worst].impact < whole.impact:  # only the parts together do the harm: the worst of them carries it

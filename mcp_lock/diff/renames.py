@@ -71,11 +71,17 @@ def property_score(old_name: str, old: Any, new_name: str, new: Any) -> float:
 
 
 def tool_score(old_name: str, old: Any, new_name: str, new: Any) -> float:
-    """How alike two tools are, from 0 to 1: their names, their descriptions, and their parameters."""
+    """How alike two tools are, from 0 to 1: their names, their descriptions, and their parameters.
+
+    Parameters are not compared where they cannot lift the score to `RENAMED`: of a list where many tools came and went
+    that is nearly every pair.
+    """
     text = _text_score(old.get("description"), new.get("description"))
-    parameters = _parameters_score(_parameters(old), _parameters(new))
     name = _name_score(_without_identifiers(old_name), _without_identifiers(new_name))
-    return 0.5 * name + 0.5 * parameters if text is None else 0.35 * name + 0.35 * text + 0.3 * parameters
+    score, weight = (0.5 * name, 0.5) if text is None else (0.35 * name + 0.35 * text, 0.3)
+    if score + weight < RENAMED:
+        return score
+    return score + weight * _parameters_score(_parameters(old), _parameters(new))
 
 
 _IDENTIFIER = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}|\d{6,}|[0-9a-f]{12,}")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from mcp_lock.contract import Contract, Kind
+from mcp_lock.diff import definitions
 from mcp_lock.diff.hidden import hidden_added
 from mcp_lock.diff.judged import judged
 from mcp_lock.diff.schema import check as check_schema
@@ -47,17 +48,42 @@ def noun(kind: Kind) -> str:
     return _NOUNS[kind]
 
 
+_SCHEMAS = ("inputSchema", "outputSchema")
+
+
 def diff_contract(old: Contract, new: Contract, server: str = "") -> list[Change]:
     """Every change between two contracts of one name, each with the impact that is known of it."""
+    changes = _changes(old, new, server)
+    for field in _SCHEMAS:
+        changes = judged(changes, field, old.definition.get(field), new.definition.get(field))
+    return changes
+
+
+def unjudged_changes(old: Contract, new: Contract, server: str = "") -> list[Change]:
+    """The same places, each with its rule's own impact: no proof, no witness, no renamed parameters.
+
+    For whoever must answer at once: what it costs does not depend on how hard the schemas are to prove.
+    """
+    changes = _changes(old, new, server)
+    for field in _SCHEMAS:
+        before, after = old.definition.get(field), new.definition.get(field)
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            changes = definitions.renamed(changes, field, before, after)
+    return changes
+
+
+def is_immaterial(old: Contract, new: Contract) -> bool:
+    """Whether nothing but immaterial changes lie between two contracts; no proof can make one of those of another."""
+    return all(change.impact is Impact.IMMATERIAL for change in unjudged_changes(old, new))
+
+
+def _changes(old: Contract, new: Contract, server: str) -> list[Change]:
     item = Item(new.kind, new.name)
-    changes = [
+    return [
         _change(found, where, edit, item, server)
         for edit in differences(old.definition, new.definition)
         for found, where in _found(edit, old, new)
     ]
-    for field in ("inputSchema", "outputSchema"):
-        changes = judged(changes, field, old.definition.get(field), new.definition.get(field))
-    return changes
 
 
 def _found(edit: Edit, old: Contract, new: Contract) -> Iterator[tuple[Found, Spot | None]]:

@@ -12,7 +12,7 @@ from mcp_lock.errors import UsageError
 from mcp_lock.report.schema_words import member, signature, value
 from mcp_lock.report.screen import Row, Span, draw, said
 from mcp_lock.report.told import named
-from mcp_lock.text import visible, visible_name
+from mcp_lock.text import visible
 
 if TYPE_CHECKING:
     from mcp_lock.lockfile import Lock, ServerPin
@@ -41,7 +41,7 @@ def servers_text(servers: Sequence[Configured], notes: Sequence[str], options: O
 
 def _configured(server: Configured) -> Iterator[Row]:
     role = "good" if server.state == "ready" else "error"
-    heading = (Span(visible_name(server.name), "name", solid=True), Span("  "), Span(server.state, role))
+    heading = (Span(named(server.name), "name", solid=True), Span("  "), Span(server.state, role))
     yield Row(heading, hang=4)
     if server.how:
         yield Row((Span(server.how, "command"),), 2, 6)
@@ -89,7 +89,7 @@ def _server(name: str, pin: ServerPin, *, full: bool) -> Iterator[Row]:
     about = ", ".join(
         filter(None, (f"says it is {says}" if says else "", f"MCP {surface.protocol}" if surface.protocol else ""))
     )
-    yield Row((Span(visible_name(name), "name", solid=True), Span(f"  {about}", "dim")), hang=4)
+    yield Row((Span(named(name), "name", solid=True), Span(f"  {about}", "dim")), hang=4)
     if pin.launch:
         yield Row((Span(launch.shown(pin.launch), "command"),), 2, 6)
     if surface.instructions:

@@ -104,7 +104,7 @@ def _about(notice: Notice) -> str:
 
 
 def _heading(server: ServerReport, state: tuple[Span, ...]) -> Row:
-    return Row((Span(visible_name(server.name), "name", solid=True), Span(": "), *state), 0, 2)
+    return Row((Span(told.named(server.name), "name", solid=True), Span(": "), *state), 0, 2)
 
 
 def _counted(server: ServerReport) -> tuple[Span, ...]:
