@@ -31,6 +31,7 @@ def _listed() -> Iterator[Rule]:
     yield _row("tool-added", COMPATIBLE, "tool added", "every agent that reads the list now reads its text, which nobody has reviewed")
     yield _row("tool-removed", BREAKING, "tool removed", "a call of it is answered with an error")
     yield _row("tool-renamed", BREAKING, "`{name}` is now called `{to}`", "a call by the old name is answered with an error")
+    yield _row("tool-identifier-changed", BREAKING, "`{name}` is now called `{to}`; the names differ in an identifier alone", "a call by the old name is answered with an error; such a name changes from start to start")
     yield _row("tool-added-renamed", SECURITY, "`{to}` looks like `{name}` under another name", "a pin by name would trust it as a new tool; compare it with the one it replaces")
     yield _row("prompt-added", COMPATIBLE, "prompt added", "its text is offered to users, and nobody has reviewed it")
     yield _row("prompt-removed", BREAKING, "prompt removed", "whoever asks for it gets an error")

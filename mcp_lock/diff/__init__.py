@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mcp_lock.contract import Contract, Kind, Surface
 from mcp_lock.diff.hidden import hidden_added
-from mcp_lock.diff.renames import pairs, tool_score
+from mcp_lock.diff.renames import differs_by_identifier, pairs, tool_score
 from mcp_lock.diff.tool import diff_contract, is_immaterial, noun, unjudged_changes
 from mcp_lock.outcome import ABSENT, Change, Item, Rule
 from mcp_lock.rules import RULES
@@ -53,8 +53,8 @@ def _items(old: Mapping[str, Contract], new: Mapping[str, Contract], kind: Kind,
             if before.digest != after.digest:
                 yield from diff_contract(before, after, server)
         elif before and name in renamed:
-            row = RULES[f"{noun(kind)}-{'moved' if kind is Kind.RESOURCE else 'renamed'}"]
             to = renamed[name]
+            row = RULES[_rename(kind, name, to)]
             yield _whole(row, before.definition, new[to].definition, server, Item(kind, name), name, to)
         elif before:
             row = RULES[f"{noun(kind)}-removed"]
@@ -66,6 +66,12 @@ def _items(old: Mapping[str, Contract], new: Mapping[str, Contract], kind: Kind,
             if hidden_added(ABSENT, after.definition):
                 row = RULES["invisible-characters"]
                 yield _whole(row, ABSENT, after.definition, server, Item(kind, name), name)
+
+
+def _rename(kind: Kind, name: str, to: str) -> str:
+    if kind is Kind.RESOURCE:
+        return "resource-moved"
+    return "tool-identifier-changed" if differs_by_identifier(name, to) else "tool-renamed"
 
 
 def _whole(rule: Rule, old: object, new: object, server: str, item: Item, name: str, to: str = "") -> Change:

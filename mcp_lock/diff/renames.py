@@ -87,6 +87,11 @@ def tool_score(old_name: str, old: Any, new_name: str, new: Any) -> float:
 _IDENTIFIER = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}|\d{6,}|[0-9a-f]{12,}")
 
 
+def differs_by_identifier(old_name: str, new_name: str) -> bool:
+    """Whether two names are one but for a UUID, a long number or a hash in them."""
+    return _without_identifiers(old_name) == _without_identifiers(new_name)
+
+
 def _without_identifiers(name: str) -> str:
     return _IDENTIFIER.sub("", name) or name
 
