@@ -7,13 +7,14 @@ run decides, and in which words it is shown, is decided below.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from mcp_lock import __version__
 from mcp_lock.errors import UsageError
-from mcp_lock.options import HELP, Common, Connecting, Reporting, command
+from mcp_lock.options import HELP, Common, Configured, Connecting, Reporting, Seconds, command
 from mcp_lock.outcome import Impact
 
 if TYPE_CHECKING:
@@ -137,6 +138,61 @@ def _difference(common: Common, connecting: Connecting, sides: tuple[str, ...], 
 
     with connecting.project(common) as project:
         return verify_project(project, live)
+
+
+@command(app, Common, Configured)
+@click.argument("words", metavar="[SERVER | -- COMMAND [ARG]...]", nargs=-1, type=click.UNPROCESSED)
+@click.option("--server", metavar="NAME", help="The name in the lock, when a command or a URL is given.")
+@click.option("--url", metavar="URL", help="Guard this remote server; the guard is the bridge to it.")
+@click.option(
+    "--check",
+    metavar="always|ttl=SECONDS",
+    default="always",
+    show_default=True,
+    help="List before every call, or use a list for some seconds.",
+)
+@click.option("--recheck", is_flag=True, help="List again after a call; withhold a result that came across a change.")
+@click.option(
+    "--timeout", metavar="SEC", type=Seconds(min=0, min_open=True), default=30, show_default=True, help="For each list."
+)
+@click.option("--log", metavar="FILE", type=click.Path(path_type=Path), help="Instead of the XDG state directory.")
+@click.option("--log-calls", is_flag=True, help="Log the calls that went on, too. Never arguments or results.")
+def guard(
+    common: Common,
+    configured: Configured,
+    words: tuple[str, ...],
+    server: str | None,
+    url: str | None,
+    check: str,
+    recheck: bool,
+    timeout: float,
+    log: Path | None,
+    log_calls: bool,
+) -> int:
+    """Stand between an MCP client and a server, and let a call go on only while the tool is as pinned in mcp.lock.
+
+    Put it in a client's config in front of the server's command: `mcplock guard --server NAME -- COMMAND ARG...`.
+    """
+    from mcp_lock.guard import start
+    from mcp_lock.guard.passage import Settings
+
+    if (server is None and (len(words) != 1 or url)) or (words and url):
+        raise UsageError("guard takes SERVER, or --server NAME and a command after --, or --server NAME and --url URL")
+    if "-" in configured.config:
+        raise UsageError("guard cannot read --config from stdin, which is the client's")
+    settings = Settings(server or words[0], start.ttl_of(check), recheck, timeout)
+    wish = start.Wish(
+        common.lock_path,
+        settings,
+        configured.run_changed,
+        common.directory / log if log else None,
+        log_calls,
+        words if server else (),
+        url or "",
+        configured.headers(),
+        lambda: configured.found(common),
+    )
+    return start.guard(wish)
 
 
 @command(app, Common, Connecting)

@@ -15,6 +15,8 @@ fault of mcplock itself.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class McpLockError(Exception):
     """A failure with a cause the user can act on; `str()` is the one line they read.
@@ -64,6 +66,8 @@ class ConnectError(McpLockError):
         """The HTTP status that the server answered with, if it came to an answer."""
         self.session_lost = session_lost
         """Whether the server forgot a session it had given: worth one more try, from the start."""
+        self.request: Any = None
+        """The id of the request that was not answered, where several are open at a time."""
 
 
 class Interrupted(McpLockError):

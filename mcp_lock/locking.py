@@ -14,7 +14,7 @@ from mcp_lock.config import NotReady
 from mcp_lock.contract import Contract, Kind, Surface
 from mcp_lock.errors import LockError, LockMissing, UsageError
 from mcp_lock.lockfile import Lock, ServerPin
-from mcp_lock.outcome import GONE, Report, ServerReport, Status, item_key
+from mcp_lock.outcome import GONE, Report, ServerReport, Status
 from mcp_lock.text import visible
 from mcp_lock.verify import Side, Unseen
 
@@ -231,28 +231,23 @@ def _unexpected(report: Report, live: Mapping[str, Side], expect: Sequence[str])
     for start in wanted:
         if len(start) < SHORTEST_EXPECTATION or set(start) - set("0123456789abcdef"):
             raise UsageError(f"--expect takes a digest, its first {SHORTEST_EXPECTATION} digits or more, or `{GONE}`")
-    for server in report.servers:
-        for item, found in _now(server):
-            if found == GONE and GONE not in expect:
-                return f"nothing written: {item} is gone now, which was not expected"
-            if found != GONE and not any(found.removeprefix("sha256:").startswith(start) for start in wanted):
-                return f"nothing written: {item} is {found} now, which is not what was expected"
-    if GONE in expect and not any(found == GONE for server in report.servers for _, found in _now(server)):
-        return "nothing written: nothing is gone, though that was expected"
+    now = [(server, key, found) for server in report.servers for key, found in server.now.items()]
+    for server, key, found in now:
+        item = visible(f"{server.name}/{key.partition('/')[2]}".rstrip("/"))
+        if found == GONE and GONE not in expect:
+            return f"nothing written: {item} is gone now, which was not expected"
+        if found != GONE and not any(found.removeprefix("sha256:").startswith(start) for start in wanted):
+            return f"nothing written: {item} is {found} now, which is not what was expected"
+    gone = sum(found == GONE for _, _, found in now)
+    if gone != list(expect).count(GONE):
+        return (
+            f"nothing written: {gone} gone, and {list(expect).count(GONE)} expected to be (`--expect {GONE}` for each)"
+        )
     there = [found.removeprefix("sha256:") for side in live.values() for found in _all_digests(side)]
     for start in wanted:
         if not any(digest.startswith(start) for digest in there):
             return f"nothing written: no live contract has a digest that begins with {start}"
     return ""
-
-
-def _now(server: ServerReport) -> Iterator[tuple[str, str]]:
-    """Every item that drifted, in visible words, with its live digest or that it is gone."""
-    digests = server.digests or {}
-    for item in dict.fromkeys(change.item for change in server.drift):
-        key = item_key(item)
-        if item.kind or key in digests:
-            yield visible(f"{server.name}/{item.name}".rstrip("/")), digests.get(key, GONE)
 
 
 def _all_digests(side: Side) -> Iterator[str]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcp_lock.errors import McpLockError, UsageError
-from mcp_lock.text import one_line
+from mcp_lock.text import harmless, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -126,6 +126,10 @@ class Reporting:
         for target in self.output:
             name, _, file = target.partition(":")
             known = file and name in {one.value for one in Format}
+            if file and name.isalpha() and len(name) > 1 and not known:
+                raise UsageError(
+                    f"--output: there is no format {name!r}; there are: {', '.join(one.value for one in Format)}"
+                )
             other, path = (Format(name), file) if known else (form, target)
             _write(common.directory / path, render(report, other, replace(screen, colour=False, unicode=True)))
 
@@ -138,8 +142,8 @@ def _write(path: Path, text: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Connecting:
-    """Options of the commands that read client configs or contact servers."""
+class Configured:
+    """Options of the commands that read client configs."""
 
     config: tuple[str, ...]
     client: str | None
@@ -148,11 +152,14 @@ class Connecting:
     env: tuple[str, ...]
     env_file: tuple[Path, ...]
     header: tuple[str, ...]
-    timeout: float
-    retries: int
-    jobs: int
-    runs: int
-    no_progress: bool
+
+    def headers(self) -> dict[str, str]:
+        """What `--header` supplies. Raises `UsageError`."""
+        if not self.header:
+            return {}
+        from mcp_lock.config import given
+
+        return given.headers(self.header)
 
     def found(self, common: Common) -> Found:
         """The configured servers. Raises `ConfigError` and `UsageError`."""
@@ -176,6 +183,17 @@ class Connecting:
             headers=headers,
         )
 
+
+@dataclass(frozen=True, slots=True)
+class Connecting(Configured):
+    """Options of the commands that contact any number of servers."""
+
+    timeout: float
+    retries: int
+    jobs: int
+    runs: int
+    no_progress: bool
+
     @contextmanager
     def project(self, common: Common) -> Iterator[Project]:
         """What a run works on; says on stderr what is waited for until it is left."""
@@ -191,8 +209,11 @@ class Connecting:
             yield Project(found, common.lock_path, limits, talk, self.run_changed, self.runs)
 
 
-class _Seconds(click.FloatRange):
+class Seconds(click.FloatRange):
+    """A number of seconds, which not-a-number is none of."""
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number. Fails as click's types do."""
         seconds = super().convert(value, param, ctx)
         if math.isnan(seconds):  # which is in every range
             self.fail(f"{value!r} is not a number of seconds.", param, ctx)
@@ -200,6 +221,22 @@ class _Seconds(click.FloatRange):
 
 
 _PATH = click.Path(path_type=Path)
+_CONFIGURED = [
+    click.option(
+        "-c",
+        "--config",
+        metavar="FILE",
+        multiple=True,
+        envvar="MCPLOCK_CONFIG",
+        help="Read this config (- is stdin) instead of looking for some. Repeatable.",
+    ),
+    click.option("--client", metavar="NAME", help="Read the files of this client alone."),
+    click.option("--include-disabled", is_flag=True, help="Also servers that are switched off."),
+    click.option("--run-changed", is_flag=True, help="Also start servers whose launch spec is not the locked one."),
+    click.option("--env", metavar="NAME[=VALUE]", multiple=True, help="Value of a variable. Never stored."),
+    click.option("--env-file", metavar="FILE", type=_PATH, multiple=True, help="Values of variables, a line each."),
+    click.option("--header", metavar="NAME=VALUE", multiple=True, help="Header for remote servers. Never stored."),
+]
 _OPTIONS: dict[type, list[Callable[[Any], Any]]] = {
     Common: [
         click.option("-C", "--directory", metavar="DIR", type=_PATH, default=".", help="Run as if started in DIR."),
@@ -235,25 +272,13 @@ _OPTIONS: dict[type, list[Callable[[Any], Any]]] = {
             help="Write the report to a file too, in that format or the one printed. Repeatable.",
         ),
     ],
+    Configured: _CONFIGURED,
     Connecting: [
-        click.option(
-            "-c",
-            "--config",
-            metavar="FILE",
-            multiple=True,
-            envvar="MCPLOCK_CONFIG",
-            help="Read this config (- is stdin) instead of looking for some. Repeatable.",
-        ),
-        click.option("--client", metavar="NAME", help="Read the files of this client alone."),
-        click.option("--include-disabled", is_flag=True, help="Also servers that are switched off."),
-        click.option("--run-changed", is_flag=True, help="Also start servers whose launch spec is not the locked one."),
-        click.option("--env", metavar="NAME[=VALUE]", multiple=True, help="Value of a variable. Never stored."),
-        click.option("--env-file", metavar="FILE", type=_PATH, multiple=True, help="Values of variables, a line each."),
-        click.option("--header", metavar="NAME=VALUE", multiple=True, help="Header for remote servers. Never stored."),
+        *_CONFIGURED,
         click.option(
             "--timeout",
             metavar="SEC",
-            type=_Seconds(min=0, min_open=True),
+            type=Seconds(min=0, min_open=True),
             default=60,
             envvar="MCPLOCK_TIMEOUT",
             show_default=True,
@@ -340,4 +365,4 @@ def _ended(*, is_debugged: bool) -> Iterator[None]:
 def complain(line: str) -> None:
     """One line on stderr, if anybody can read it."""
     with suppress(OSError):
-        click.echo(f"mcplock: {line}", err=True)
+        click.echo(harmless(f"mcplock: {line}"), err=True)

@@ -217,6 +217,16 @@ class ServerReport:
         return tuple(change for change in self.changes if change.impact > Impact.IMMATERIAL)
 
     @property
+    def now(self) -> dict[str, str]:
+        """The live digest of everything that drifted, by its key; `GONE` for what is not there any more.
+
+        What has no digest, such as the name that a server gives itself, is not in it.
+        """
+        digests = self.digests or {}
+        drifted = [c.item for c in self.drift if c.item.kind or c.pointer == "/instructions"]
+        return {item_key(item): digests.get(item_key(item), GONE) for item in drifted}
+
+    @property
     def worst(self) -> Impact:
         """The worst impact among the changes."""
         return max((change.impact for change in self.changes), default=Impact.IMMATERIAL)

@@ -98,7 +98,7 @@ def _properties() -> Iterator[Rule]:
     yield _row("property-removed-ignored", SILENT, "`{name}` removed; unknown names are still accepted", "old calls still send it, and it is dropped without a word")
     yield _row("property-removed-rejected", BREAKING, "`{name}` removed; unknown names are refused", "old calls that send it are refused", SILENT)
     yield _row("property-removed-required", BREAKING, "`{name}`, which was always there, removed", "who relies on it finds nothing")
-    yield _row("parameters-lost", BREAKING, "every one of the {name} is gone", "nothing says any more how to call the tool; this happens when a schema library is upgraded")
+    yield _row("parameters-lost", BREAKING, "every name inside `{name}` is gone", "nothing says any more how to call the tool; this happens when a schema library is upgraded")
     yield _row("property-renamed", UNPROVEN, "`{name}` is now `{to}`", "old calls still use the old name, which is refused, or accepted and ignored")
     yield _row("required-added", BREAKING, "`{name}` became required", "calls that leave it out are refused", COMPATIBLE)
     yield _row("required-removed", COMPATIBLE, "`{name}` is no longer required", "who relies on it may find nothing", BREAKING)
@@ -125,6 +125,7 @@ def _values() -> Iterator[Rule]:
     yield _row("enum-value-removed", BREAKING, "values of `{name}` removed", "calls that send them are refused; a server that coerces does so without a word", COMPATIBLE)
     yield _row("enum-value-added", COMPATIBLE, "values of `{name}` added", "consumers may meet values they do not know", BREAKING)
     yield _row("enum-value-retyped", BREAKING, "values of `{name}` changed their JSON type", "a value that looks the same is refused")
+    yield _row("enum-labels-moved", SILENT, "values of `{name}` are in another order than before, and what goes with them by place may not be", "a label may now stand for another value")
     yield _row("enum-reordered", IMMATERIAL, "the same values in another order", "it is a set")
     yield _row("const-added", BREAKING, "`{name}` now takes one value only", "every other value is refused", COMPATIBLE)
     yield _row("const-changed", BREAKING, "the one value of `{name}` changed", "the old value is refused")
@@ -251,7 +252,7 @@ _BECAUSE = {
 """What the change does where proof or witness has told which of two things it is."""
 
 _UNPROVABLE = re.compile(
-    "required-(order-changed|followed)|type-order-changed|enum-reordered|(default|deprecated|format|content)-.*"
+    "required-(order-changed|followed)|type-order-changed|enum-reordered|enum-labels-moved|(default|deprecated|format|content)-.*"
     "|read-write-only-changed|dependent-required-order-changed|dynamic-ref-changed|id-changed|.*-keyword-changed|keyword-respelled|def-renamed|equal-rewrite|x-mcp-.*|parameters-lost"
 )
 """What validation does not decide, in the parts that it decides otherwise."""

@@ -116,8 +116,10 @@ def not_ready(why: NotReady) -> Unseen:
 
 def launch_moved(pin: ServerPin, entry: Entry) -> str:
     """How an entry's launch spec differs from the pinned one, on one line; empty if it does not."""
-    if pin.launch is None or entry.launch is None:
+    if entry.launch is None:
         return ""
+    if pin.launch is None:
+        return "the lock does not say how it is started"
     return "; ".join(launch.differences(pin.launch, entry.launch))
 
 

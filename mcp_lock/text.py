@@ -19,9 +19,15 @@ _EMOJI_STYLE = "\ufe0f"
 _TAGS = range(0xE0020, 0xE007F)
 
 
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U0001d159")
+"""Letters, marks and symbols by category that leave nothing on the page (Default_Ignorable_Code_Point and blanks)."""
+
+
 def is_hidden(char: str) -> bool:
     """Whether a reader cannot see this character: controls, formats, tags, variation selectors, private use."""
-    return unicodedata.category(char) in _HIDDEN or 0xFE00 <= ord(char) <= 0xFE0F or 0xE0100 <= ord(char) <= 0xE01EF
+    if unicodedata.category(char) in _HIDDEN or char in _BLANK:
+        return True
+    return 0xFE00 <= ord(char) <= 0xFE0F or 0xE0100 <= ord(char) <= 0xE01EF
 
 
 def _shown(char: str, before: str, keep: str) -> str:
@@ -146,6 +152,14 @@ def visible_name(name: str) -> str:
 def hidden_message(text: str) -> str:
     """What the invisible Unicode tag characters in `text` spell, or an empty string."""
     return "".join(chr(ord(char) - 0xE0000) for char in text if ord(char) in _TAGS)
+
+
+_COMMAND = re.compile(r"#(?=#\w*\[)|^(?P<before>(?:\s|\x1b\[[\d;]*m)*):(?=(?:\x1b\[[\d;]*m)*:)")
+
+
+def harmless(line: str) -> str:
+    """A line with what a build server would obey spelt out: workflow commands, which may come from anybody's text."""
+    return _COMMAND.sub(lambda found: f"{found['before'] or ''}\\u{{{ord(found[0][-1]):x}}}", line)
 
 
 def clip(text: str, limit: int) -> str:

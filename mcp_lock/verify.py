@@ -61,7 +61,7 @@ def compare_server(name: str, old: ServerPin | None, new: Side | None) -> Server
         tuple(changes),
         tuple(_notices(old, new)),
         digests=dict(_digests(new.surface, changed)),
-        unchanged=sum(Item(kind, item) not in changed for kind in Kind for item in after.contracts(kind)),
+        unchanged=sum(Item(kind, n) not in changed for kind in Kind for n in after.contracts(kind)) if old else 0,
     )
     return _with_status(report, old, new)
 

@@ -271,6 +271,44 @@ def test_what_is_gone_though_nobody_expected_it_is_not_accepted(project):
     assert project.run("lock", "notes", "--expect", digest).code == 1
 
 
+def test_each_removal_is_expected_by_itself(project):
+    project.serve("notes", SEARCH, tool("fetch"), tool("count"))
+    project.run("lock")
+    project.serve("notes", SEARCH)
+    assert project.run("lock", "notes", "--expect", "absent").code == 1
+    assert project.run("lock", "notes", "--expect", "absent", "--expect", "absent").code == 0
+
+
+def test_instructions_that_went_though_nobody_expected_it_are_not_accepted(project):
+    project.serve("notes", SEARCH, instructions="Search first.")
+    project.run("lock")
+    project.serve("notes", RENAMED, instructions="Search first.")
+    digest = accept_line(project.run("verify").out)[-1]
+    project.serve("notes", RENAMED)
+    refused = project.run("lock", "notes", "--expect", digest)
+    assert (refused.code, "is gone now, which was not expected" in refused.out) == (1, True)
+
+
+def test_no_build_server_obeys_what_a_server_or_a_config_says(project):
+    hostile = "##[error]boo ##vso[task.setvariable variable=x]y"
+    project.serve("notes", SEARCH)
+    project.configure("notes", **{**project.entries["notes"], "env": {"NOTE": hostile}})
+    locked = project.run("lock")
+    project.serve("notes", tool("search", hostile, query=QUERY))
+    project.configure("notes", **{**project.entries["notes"], "env": {"NOTE": hostile}})
+    for result in (locked, project.run("verify"), project.run("verify", "--format", "json")):
+        assert "##[" not in result.out + result.err
+        assert "##vso[" not in result.out + result.err
+
+
+def test_an_unknown_format_before_a_file_is_not_a_file_name(project):
+    project.serve("notes", SEARCH)
+    project.run("lock")
+    result = project.run("verify", "-o", "xml:report")
+    assert (result.code, "there is no format 'xml'" in result.err) == (2, True)
+    assert not (project.root / "xml:report").exists()
+
+
 def test_an_unknown_server_or_tool_is_a_usage_error_that_says_what_there_is(project):
     project.serve("notes", SEARCH)
     project.run("lock")

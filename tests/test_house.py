@@ -61,3 +61,12 @@ def test_every_rule_says_in_plain_words_what_changed_and_what_it_does():
 def test_impacts_are_ordered_so_that_the_worst_is_the_greatest():
     words = [impact.word for impact in outcome.Impact]
     assert words == ["immaterial", "cosmetic", "compatible", "silent", "unproven", "breaking", "security"]
+
+
+def test_a_guard_of_a_stdio_server_loads_no_event_loop_no_http_client_and_no_sdk(project):
+    project.serve("notes", tool("search"))
+    assert project.run("lock").code == 0
+    server = project.entries["notes"]
+    argv = ("guard", "--server", "notes", "--log", "guard.log", "--", server["command"], *server["args"])
+    roots = {module.partition(".")[0] for module in loaded_by(*argv, cwd=project.root)}
+    assert roots & SLOW == set()

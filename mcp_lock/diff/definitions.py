@@ -17,6 +17,11 @@ from mcp_lock.pointer import token, tokens
 from mcp_lock.rules import RULES
 
 _HOLDERS = ("$defs", "definitions")
+_OTHER_NAMES = frozenset(
+    {*("$id", "id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor")}
+)
+_DATA = frozenset({"const", "enum", "default", "examples"})
+"""Keywords under which nothing is a reference, whatever it looks like."""
 _ORDERS = 120
 """Ways to pair old and new names that are tried: all of them up to five."""
 
@@ -24,6 +29,8 @@ _ORDERS = 120
 def renamed(changes: Sequence[Change], field: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
     """`changes` of the schema at `field`, with all that one consistent rename took told as one change."""
     left = list(changes)
+    if _has_other_names(old) or _has_other_names(new):
+        return left
     for holder in _HOLDERS:
         for before, after in _pairs(as_object(old.get(holder)), as_object(new.get(holder)), holder, new).items():
             parts = [change for change in left if _is_part(change, f"/{field}/{holder}", before, after, holder)]
@@ -47,13 +54,16 @@ def _pairs(old: Mapping[str, Any], new: Mapping[str, Any], holder: str, schema: 
 def _moved(value: Any, names: Mapping[str, str], holder: str) -> Any:
     """`value` with every reference to a renamed definition spelt by its new name."""
     if isinstance(value, Mapping):
-        return {
-            key: _ref(held, names, holder) if key == "$ref" else _moved(held, names, holder)
-            for key, held in value.items()
-        }
+        return {key: _moved_in(key, held, names, holder) for key, held in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_moved(item, names, holder) for item in value]
     return value
+
+
+def _moved_in(key: str, held: Any, names: Mapping[str, str], holder: str) -> Any:
+    if key in _DATA:
+        return held
+    return _ref(held, names, holder) if key == "$ref" else _moved(held, names, holder)
 
 
 def _ref(value: Any, names: Mapping[str, str], holder: str) -> Any:
@@ -61,6 +71,13 @@ def _ref(value: Any, names: Mapping[str, str], holder: str) -> Any:
     if len(path) < 2 or path[0] != holder or path[1] not in names:
         return value
     return "#" + "".join(f"/{token(part)}" for part in (holder, names[path[1]], *path[2:]))
+
+
+def _has_other_names(value: Any) -> bool:
+    """Whether a reference may lead somewhere by another name than its path, so that a rename cannot be followed."""
+    if isinstance(value, Mapping):
+        return bool(_OTHER_NAMES & value.keys()) or any(map(_has_other_names, value.values()))
+    return isinstance(value, Sequence) and not isinstance(value, str) and any(map(_has_other_names, value))
 
 
 def _refers(value: Any, ref: str) -> bool:

@@ -15,6 +15,8 @@ from typing import Any
 from mcp_lock.canonical import same
 from mcp_lock.diff.spot import as_object, names
 
+MOST_PAIRS = 2_500
+"""Fifty names that went, fifty that came: more is another tool, or another server."""
 RENAMED = 0.60
 """The score from which two names are taken for one thing."""
 
@@ -49,7 +51,9 @@ _SYNONYMS = [
 def pairs(
     old: Mapping[str, Any], new: Mapping[str, Any], alike: Callable[[str, Any, str, Any], float]
 ) -> dict[str, str]:
-    """Old names to new ones, each at most once, the most alike first."""
+    """Old names to new ones, each at most once, the most alike first; none where there are too many to compare."""
+    if len(old) * len(new) > MOST_PAIRS:
+        return {}
     scores = [(alike(a, old[a], b, new[b]), a, b) for a in old for b in new]
     found: dict[str, str] = {}
     for score, before, after in sorted(scores, key=lambda one: (-one[0], *one[1:])):

@@ -100,7 +100,7 @@ def _whole_map(spot: Spot, one: Member) -> Iterator[Found]:
     old, new = set(as_object(spot.edit.old)), set(as_object(spot.edit.new))
     for name in sorted(old ^ new):
         yield one(spot, name, name in new, (name,))
-    if spot.keyword == "properties" and old and not new and len(spot.schema) == 1 and not spot.is_output:
+    if spot.keyword == "properties" and old and not new and not spot.is_output:
         yield from _lost(spot)
     if old == new:
         yield Found("keyword-respelled", spot.name)
@@ -198,9 +198,18 @@ def _type_rule(old: set[str], new: set[str], reordered: bool) -> str:
 
 def _enum(spot: Spot) -> Iterator[Found]:
     if is_array(spot.edit.old) and is_array(spot.edit.new):
-        yield from (Found(f"enum-{rule}", spot.name) for rule in _enum_rules(spot.edit.old, spot.edit.new))
+        rules = [f"enum-{rule}" for rule in _enum_rules(spot.edit.old, spot.edit.new)]
+        if rules == ["enum-reordered"] and _has_labels(spot):
+            rules = ["enum-labels-moved"]
+        yield from (Found(rule, spot.name) for rule in rules)
     else:
         yield Found({"changed": "schema-replaced"}.get(_ending(spot), f"enum-{_ending(spot)}"), spot.name)
+
+
+def _has_labels(spot: Spot) -> bool:
+    """Whether something beside the enum goes with its values one by one, as `enumNames` does."""
+    size = len(spot.edit.new)
+    return any(key not in CHECKS and is_array(held) and len(held) == size for key, held in spot.new.items())
 
 
 def _enum_rules(old: Sequence[Any], new: Sequence[Any]) -> list[str]:

@@ -170,7 +170,15 @@ def _output_schema(edit: Edit, _kind: str) -> Iterator[Found]:
         yield Found("schema-replaced", "result")
 
 
+def _is_odd(edit: Edit) -> bool:
+    """Whether a side that should be an object is something else, in which anybody may write anything."""
+    return any(not _nothing(side) and not isinstance(side, Mapping) for side in (edit.old, edit.new))
+
+
 def _annotations(edit: Edit, kind: str) -> Iterator[Found]:
+    if len(edit.path) == 1 and _is_odd(edit):
+        yield Found("unknown-field-changed" if kind == "tool" else f"{kind}-changed", "annotations")
+        return
     if len(edit.path) > 1:
         yield _annotation(edit.path[1], edit.old, edit.new, (), kind, as_whole=len(edit.path) == 2)
         return
@@ -204,6 +212,9 @@ def _hint_rule(name: str, old: Any, new: Any) -> str:
 
 
 def _execution(edit: Edit, _kind: str) -> Iterator[Found]:
+    if len(edit.path) == 1 and _is_odd(edit):
+        yield Found("unknown-field-changed", "execution")
+        return
     if len(edit.path) == 1:
         old, new = as_object(edit.old), as_object(edit.new)
         others = {*old, *new} - {"taskSupport"}

@@ -57,13 +57,15 @@ def _letters(text: str) -> str:
 def tier(old: str, new: str) -> str:
     """`whitespace`, `reworded` or `meaning-changed`: the end of a rule's id.
 
-    Layout and punctuation are forgiven unless they touch a number: `1.5` and `15` have the same letters.
+    Layout and punctuation are forgiven, but not what they may carry: a number, an operator, the end of a sentence.
     """
     if _hidden(old) != _hidden(new):
         return "meaning-changed"  # a model reads what a reviewer cannot see
     left, right = _words(old), _words(new)
+    if _signs(old) != _signs(new) or (left == right and _numbers(old) != _numbers(new)):
+        return "meaning-changed"
     if _letters(old) == _letters(new) and _numbers(old) == _numbers(new):
-        return "whitespace"
+        return "whitespace" if _sentences(old) == _sentences(new) else "reworded"
     moved = Counter(left)
     moved.subtract(right)
     changed = {word for word, count in moved.items() if count}
@@ -76,6 +78,21 @@ def tier(old: str, new: str) -> str:
 
 def _hidden(text: str) -> Counter[str]:
     return Counter(char for char in text if is_hidden(char) and char not in "\t\n\r\ufe0f")
+
+
+_SIGN = re.compile(
+    r"[<=$\u20ac\u00a3\u00a5%\u2265\u2264\u2260\u00b1^|~@&+/\\]|!(?==)|(?<!^)>|(?<![*\w])\*(?=[./])", re.MULTILINE
+)
+"""Operators, currencies and paths; not what Markdown uses for layout."""
+
+
+def _signs(text: str) -> Counter[str]:
+    return Counter(_SIGN.findall(text))
+
+
+def _sentences(text: str) -> list[str]:
+    """The marks that end a sentence or a clause in the middle of a text."""
+    return re.findall(r"\w[\"')\]`*]*([.;:?!])(?=\s+\w)", text)
 
 
 def _numbers(text: str) -> list[str]:

@@ -136,6 +136,15 @@ def side(schema: Any) -> Side | NotEvaluated:
     return made
 
 
+def holds(old: Any, new: Any, direction: Direction, impact: Impact, witness: Any) -> bool:
+    """Whether a witness shows what it is said to show: taken before and refused now, or taken both times."""
+    first, second = (side(old), side(new)) if direction is Direction.INPUT else (side(new), side(old))
+    if isinstance(first, NotEvaluated) or isinstance(second, NotEvaluated):
+        return False
+    loud = impact >= Impact.BREAKING
+    return bool(first.open.takes(witness)) and bool(second.open.takes(witness)) is not loud
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """Whether a value of some kind exists."""

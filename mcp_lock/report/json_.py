@@ -21,7 +21,8 @@ FORMAT = 1
 
 def render(report: Report, _: Options) -> str:
     """The whole report, indented by two."""
-    return json.dumps(document(report), indent=2, default=_plain) + "\n"
+    text = json.dumps(document(report), indent=2, default=_plain)
+    return text.replace("##", "\\u0023#") + "\n"  # build servers obey `##[` and `##vso[` anywhere in a line
 
 
 def _plain(value: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len  # noqa: TID253 - this module is imported only when something is drawn
 
-from mcp_lock.text import visible
+from mcp_lock.text import harmless, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -79,7 +79,7 @@ def said(text: str, role: str = "", solid: bool = False) -> tuple[Span, ...]:
 def draw(rows: Iterable[Row], width: int, colour: bool, unicode: bool) -> str:
     """`rows` as text, a newline after each line."""
     lines = (line for row in rows for line in _lines(row if unicode else _ascii(row), width))
-    return "".join(_harmless(_painted(line, colour)) + "\n" for line in lines)
+    return "".join(harmless(_painted(line, colour)) + "\n" for line in lines)
 
 
 _PLAIN = str.maketrans({"→": "->", "…": "...", "—": "--", "·": "-", "“": '"', "”": '"', "‘": "'", "’": "'"})  # noqa: RUF001 - the signs that have a spelling in ASCII
@@ -103,14 +103,6 @@ def _code(found: re.Match[str]) -> str:
 
 # A runner obeys `::name::` at the start of a line after any white space, and `##[name]` anywhere in a line
 # (actions/runner, src/Runner.Common/ActionCommand.cs); Azure and TeamCity write `##vso[` and `##teamcity[`.
-_COMMAND = re.compile(r"#(?=#\w*\[)|^(?P<before>(?:\s|\x1b\[[\d;]*m)*):(?=(?:\x1b\[[\d;]*m)*:)")
-
-
-def _harmless(line: str) -> str:
-    """The line with what a build server would obey spelt out."""
-    return _COMMAND.sub(lambda found: f"{found['before'] or ''}\\u{{{ord(found[0][-1]):x}}}", line)
-
-
 def _lines(row: Row, width: int) -> Iterator[list[Span]]:
     """The lines of a row, greedily filled; what is solid, and a word longer than a line, runs over the edge."""
     hang = row.indent if row.hang is None else row.hang

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp_lock.contract import Kind
-from mcp_lock.outcome import ABSENT, GONE, Change, Confidence, Impact, Item, Report, ServerReport, Status, item_key
+from mcp_lock.outcome import ABSENT, Change, Confidence, Impact, Item, Report, ServerReport, Status, item_key
 from mcp_lock.pointer import place, token, tokens
 from mcp_lock.report import words
 from mcp_lock.text import visible_name
@@ -188,7 +188,7 @@ def shared_edit(changes: Sequence[Change]) -> str:
     """
     edits: Counter[tuple[str, str]] = Counter()
     for change in changes:
-        if isinstance(change.old, str) and isinstance(change.new, str):
+        if "-description-" in change.rule.id and isinstance(change.old, str) and isinstance(change.new, str):
             pieces = [piece for piece in words.difference(change.old, change.new) if piece.kind is not words.Kind.SAME]
             if [piece.kind for piece in pieces] == [words.Kind.OLD, words.Kind.NEW] and len(pieces[1].text) <= 80:
                 edits[pieces[0].text, pieces[1].text] += 1
@@ -285,9 +285,8 @@ def _typed(name: str) -> bool:
 
 def _digests(server: ServerReport, items: Iterable[Item]) -> list[str]:
     """What is to be expected of each item: its live digest, or that it is not there."""
-    live = server.digests or {}
-    named = [item_key(item) for item in items if item.kind or item_key(item) in live]
-    return [live[key] for key in named if key in live] + [GONE] * any(key not in live for key in named)
+    now = server.now
+    return [now[item_key(item)] for item in items if item_key(item) in now]
 
 
 def _lock(targets: Sequence[str], digests: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ Drives httpx2 itself instead of the MCP SDK's transports. Those hand out typed m
 and number spellings are gone, what their parser refuses never arrives), erase status codes, and let a failed POST of
 SSE hang until the time limit; and loading them costs several times what httpx2 costs.
 
-Left out on purpose: the GET stream of streamable HTTP (mcplock lists, it does not listen), resuming a stream, and
+The GET stream of streamable HTTP is opened only for whoever listens. Left out on purpose: resuming a stream, and
 OAuth: no URL that a server names is ever fetched but a redirect or an endpoint on the server's own origin.
 """
 
@@ -22,7 +22,7 @@ from mcp_lock.transport.refusal import Refusal, named, words
 from mcp_lock.transport.wire import attributed, body, headers, message_in, why_none
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable
     from contextlib import AbstractAsyncContextManager
     from types import TracebackType
     from typing import Self
@@ -52,9 +52,17 @@ class RemoteTransport:
     407, 429 or 5xx, where the status says more, and not where it only says that the session is lost.
     """
 
-    def __init__(self, server: HttpServer, kind: Literal["http", "sse"]) -> None:
+    def __init__(
+        self,
+        server: HttpServer,
+        kind: Literal["http", "sse"],
+        read: Callable[[bytes], dict[str, Any] | None] = message_in,
+    ) -> None:
+        """`read` makes a message of the bytes of one, or None of what is none."""
         self._server = server
         self._kind = kind
+        self._message_in = read
+        self._asking: dict[Any, anyio.CancelScope] = {}
         self._session = ""
         self._lost = False
         """Whether the last thing heard of the session is that the server does not know it."""
@@ -142,18 +150,52 @@ class RemoteTransport:
 
     async def _ask(self, message: dict[str, Any]) -> None:
         """One request over streamable HTTP, and all that comes back for it."""
+        with anyio.CancelScope() as scope:
+            self._asking[message["id"]] = scope
+            try:
+                await self._ask_to_the_end(message)
+            except ConnectError as error:
+                self._lost = error.session_lost
+                error.request = message["id"]
+                await self._put.send(error)
+            finally:
+                self._asking.pop(message["id"], None)
+
+    async def _ask_to_the_end(self, message: dict[str, Any]) -> None:
+        async with self._open("POST", message) as response:
+            if not response.is_success:
+                await self._put.send(await self._refused(response, message))
+                return
+            if message["method"] == "initialize":
+                self._session = response.headers.get("mcp-session-id", "")
+            self._lost = False
+            await self._read(response, message)
+
+    def abandon(self, number: Any) -> bool:
+        """Stop waiting for the answer to a request, which tells a stateless server that nobody does; whether one was.
+
+        (Specification of 2026-07-28, basic/utilities/cancellation.)
+        """
+        scope = self._asking.get(number)
+        if scope:
+            scope.cancel()
+        return scope is not None
+
+    def listen(self) -> None:
+        """Receive also what the server says unasked, over streamable HTTP, if it has a stream for that."""
+        if self._kind == "http":
+            self._tasks.start_soon(self._overhear)
+
+    async def _overhear(self) -> None:
         try:
-            async with self._open("POST", message) as response:
-                if not response.is_success:
-                    await self._put.send(await self._refused(response, message))
+            async with self._open("GET", {}) as response:
+                if not response.is_success or media_type(response) != "text/event-stream":
                     return
-                if message["method"] == "initialize":
-                    self._session = response.headers.get("mcp-session-id", "")
-                self._lost = False
-                await self._read(response, message)
+                async with aclosing(events_of(response)) as events, aclosing(self._messages(events)) as messages:
+                    async for said in messages:
+                        await self._put.send(said)
         except ConnectError as error:
-            self._lost = error.session_lost
-            await self._put.send(error)
+            self._notes.append(str(error))
 
     async def _tell(self, message: dict[str, Any]) -> None:
         """A message without an answer. A server that refuses it may still answer requests, so that is only noted."""
@@ -182,7 +224,7 @@ class RemoteTransport:
 
     async def _read_json(self, response: httpx2.Response, message: dict[str, Any]) -> dict[str, Any]:
         data = await whole(response)
-        answer = message_in(data)
+        answer = self._message_in(data)
         if answer is None:
             said = self._words(data) or "nothing at all"
             raise broken(f"answered {_asked(message)} with what is {why_none(data)}: {said}", response)
@@ -203,7 +245,7 @@ class RemoteTransport:
         async for event in events:
             if event.name not in ("message", "error"):
                 continue  # a ping, or whatever the server finds worth an event of its own
-            said = message_in(event.data)
+            said = self._message_in(event.data)
             if said is not None:
                 yield said
                 continue
@@ -248,7 +290,7 @@ class RemoteTransport:
         """The JSON-RPC error that came with a status. Raises the refusal if there is none, or the status says more."""
         data = await start_of(response, _EXCERPT)
         refusal = self._refusal(response, message, data)
-        answer = message_in(data)
+        answer = self._message_in(data)
         error = answer.get("error") if answer else None
         if not answer or not isinstance(error, dict) or response.status_code >= 500:
             raise refusal
