@@ -129,4 +129,4 @@ def _notices(old: ServerPin | None, new: ServerPin) -> Iterator[Notice]:
             before = list(notices(old.surface, kind, name)) if old and name in pinned else []
             after = list(notices(new.surface, kind, name))
             yield from (notice for notice in after if notice not in before)
-            yield from (replace(notice, text=f"no longer: {notice.text}") for notice in before if notice not in after)
+            yield from (replace(notice, text=f"repaired: {notice.text}") for notice in before if notice not in after)

@@ -88,7 +88,7 @@ def tool_score(old_name: str, old: Any, new_name: str, new: Any) -> float:
     return score + weight * _parameters_score(_parameters(old), _parameters(new))
 
 
-_IDENTIFIER = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}|\d{6,}|[0-9a-f]{12,}")
+_IDENTIFIER = re.compile(r"[0-9a-f]{8}(?:[-_]?[0-9a-f]{4}){3}[-_]?[0-9a-f]{12}|\d{6,}|[0-9a-f]{12,}")
 
 
 def differs_by_identifier(old_name: str, new_name: str) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-GRACE = 2.0
+GRACE = 1.0
 """Seconds that a server gets to end by itself after its input has ended, and again after SIGTERM."""
 
 

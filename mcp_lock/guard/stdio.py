@@ -194,6 +194,7 @@ class _Pump:
                 continue
             self.ended_by = self.ended_by or number
             self._child.signal(number)
+            del self._steps[:-1]  # it has been told; a client that waits two seconds must not end the guard before
             self._close()
 
     def _close(self) -> None:
