@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING
 from mcp_lock.outcome import ABSENT, Change, Impact, Notice, Report, ServerReport, Status
 from mcp_lock.report import schema_words, told
 from mcp_lock.report.screen import Row, Span, draw, said, size
-from mcp_lock.report.values import values
 from mcp_lock.text import clip, visible_name
 
 if TYPE_CHECKING:
@@ -202,6 +201,8 @@ def _worst(found: Sequence[told.Told], most: int) -> set[int]:
 
 def _block(one: told.Told, options: Options, explain: bool) -> Iterator[Row]:
     """One change: its place, what it does to whom, the values, the proof."""
+    from mcp_lock.report.values import values  # what compares texts is needed only where there is a change
+
     change, indent = one.change, _BODY if options.width >= 72 else _NARROW
     yield from _head(one, indent, options, explain)
     if not one.owner:

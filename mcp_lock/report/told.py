@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from mcp_lock.contract import Kind
 from mcp_lock.outcome import ABSENT, Change, Confidence, Impact, Item, Report, ServerReport, Status, item_key
 from mcp_lock.pointer import place, token, tokens
-from mcp_lock.report import words
 from mcp_lock.text import visible_name
 
 if TYPE_CHECKING:
@@ -186,6 +185,8 @@ def shared_edit(changes: Sequence[Change]) -> str:
 
     So it looks when a server writes its time zone, directory or shell into its texts.
     """
+    from mcp_lock.report import words  # only where there is a change
+
     edits: Counter[tuple[str, str]] = Counter()
     for change in changes:
         if "-description-" in change.rule.id and isinstance(change.old, str) and isinstance(change.new, str):
