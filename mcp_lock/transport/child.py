@@ -126,13 +126,13 @@ class Child(asyncio.SubprocessProtocol):
         """The next line of stdout without its end, or None after the last. Raises `ConnectError` for an endless one."""
         await anyio.lowlevel.checkpoint()  # a child that floods must not keep the time limit from firing
         while not self._lines:
-            if self._part_size > MAX_LINE:
-                raise ConnectError(f"sent a line longer than {MAX_LINE >> 20} MB on stdout")
+            _refuse_endless(self._part_size)
             if self._stdout_over:
                 return None
             self._news = anyio.Event()
             await self._news.wait()
         line = self._lines.popleft()
+        _refuse_endless(len(line))  # its end may have come with the part that made it too long
         self._waiting -= len(line)
         if self._waiting + self._part_size <= MAX_LINE:
             self._stdout.resume_reading()  # does nothing to a pipe that is being read
@@ -216,6 +216,11 @@ class Child(asyncio.SubprocessProtocol):
         except (ProcessLookupError, PermissionError):  # macOS says EPERM for a group of the dead
             return False
         return sys.platform != "win32"
+
+
+def _refuse_endless(size: int) -> None:
+    if size > MAX_LINE:
+        raise ConnectError(f"sent a line longer than {MAX_LINE >> 20} MB on stdout")
 
 
 _KILL = signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
