@@ -135,8 +135,8 @@ def _choose(names: Sequence[str], known: set[str]) -> dict[str, set[str] | None]
         return dict.fromkeys(known)
     chosen: dict[str, set[str] | None] = {}
     for name in names:
-        fits = [server for server in known if name == server or name.startswith(f"{server}/")]
-        server = max(fits, key=len, default=name)
+        found = lockfile.owner(name, known)
+        server = name if found is None else found
         run.choose([server], known)
         items = chosen.get(server, set())
         chosen[server] = None if name == server or items is None else {*items, name[len(server) + 1 :]}

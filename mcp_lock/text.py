@@ -88,11 +88,6 @@ def visible(text: str, keep: str = "") -> str:
     return "".join(_shown(char, text[at - 1 : at], keep) for at, char in enumerate(text))
 
 
-def visible_lines(text: str) -> list[str]:
-    r"""`text` as lines fit to be shown: split at `\n` alone, tabs kept, all else as `visible`."""
-    return [visible(line, keep="\t") for line in text.split("\n")]
-
-
 _WORD = re.compile(r"(?:[^\W\d_]|[\u0300-\u036f])+")
 _SCRIPTS = frozenset(
     {"ARMENIAN", "CHEROKEE", "COPTIC", "CYRILLIC", "FULLWIDTH", "GREEK", "LATIN", "LISU", "MATHEMATICAL"}

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mcp_lock.canonical import canonical
+from mcp_lock.diff.spot import child
 from mcp_lock.pointer import place, token, tokens
 
 if TYPE_CHECKING:
@@ -104,8 +105,7 @@ def _lists(
 
 def _at(schema: Any, pointer: str) -> Any:
     for key in tokens(pointer):
-        is_item = isinstance(schema, list) and key.isdecimal() and int(key) < len(schema)
-        schema = schema.get(key) if isinstance(schema, Mapping) else schema[int(key)] if is_item else None
+        schema = child(schema, key)
     return schema
 
 

@@ -68,7 +68,7 @@ def spot(edit: Edit, old: Mapping[str, Any], new: Mapping[str, Any]) -> Spot:
     while (step := _step(edit.path[at:], left, right)) and at + step < len(edit.path):
         negated ^= edit.path[at] == "not"
         for key in edit.path[at : at + step]:
-            left, right = _child(left, key), _child(right, key)
+            left, right = child(left, key), child(right, key)
         at += step
     schema, keyword, rest = edit.path[:at], edit.path[at], edit.path[at + 1 :]
     is_output = edit.path[0] == "outputSchema"
@@ -78,7 +78,7 @@ def spot(edit: Edit, old: Mapping[str, Any], new: Mapping[str, Any]) -> Spot:
 def _step(path: tuple[str, ...], left: Any, right: Any) -> int:
     """How many tokens lead from a schema to the next one inside it; 0 where the path ends in this one."""
     keyword = path[0]
-    held = _child(left, keyword) if isinstance(left, Mapping) and keyword in left else _child(right, keyword)
+    held = child(left, keyword) if isinstance(left, Mapping) and keyword in left else child(right, keyword)
     if keyword in _NAMED and isinstance(held, Mapping):
         return 2
     if keyword in _BRANCHES or (keyword == "items" and is_array(held)):
@@ -86,7 +86,8 @@ def _step(path: tuple[str, ...], left: Any, right: Any) -> int:
     return 1 if keyword in _SINGLE and isinstance(held, Mapping) else 0
 
 
-def _child(value: Any, key: str) -> Any:
+def child(value: Any, key: str) -> Any:
+    """What a JSON value holds under one reference token; None where it holds nothing."""
     if isinstance(value, Mapping):
         return value.get(key)
     if is_array(value) and key.isdecimal() and int(key) < len(value):

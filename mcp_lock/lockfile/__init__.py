@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -24,7 +24,7 @@ from mcp_lock.text import visible
 if TYPE_CHECKING:
     from mcp_lock.contract import Contract, Surface
 
-__all__ = ["VERSION", "Lock", "ServerPin", "dumps", "example", "line_of", "parse", "read", "schema", "write"]
+__all__ = ["VERSION", "Lock", "ServerPin", "dumps", "example", "line_of", "owner", "parse", "read", "schema", "write"]
 
 VERSION = 1
 """Of the format. A greater one is refused; unknown keys in this one are an error."""
@@ -49,6 +49,11 @@ class Lock:
     """All that `mcp.lock` holds."""
 
     servers: Mapping[str, ServerPin]
+
+
+def owner(name: str, servers: Iterable[str]) -> str | None:
+    """The server that `SERVER` or `SERVER/ITEM` names: the longest that fits, since names may hold slashes."""
+    return max((server for server in servers if name == server or name.startswith(f"{server}/")), key=len, default=None)
 
 
 def read(path: Path) -> Lock:

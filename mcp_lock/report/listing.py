@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mcp_lock import launch
+from mcp_lock import launch, lockfile
 from mcp_lock.contract import Contract, Kind
 from mcp_lock.errors import UsageError
 from mcp_lock.report.schema_words import member, signature, value
@@ -65,12 +65,10 @@ def _all(lock: Lock, *, full: bool) -> Iterator[Row]:
 
 
 def _chosen(lock: Lock, name: str) -> Iterator[Row]:
-    """The longest server name that fits wins, so that a server may have a slash in its name."""
-    fits = [server for server in lock.servers if name == server or name.startswith(f"{server}/")]
-    if not fits:
+    server = lockfile.owner(name, lock.servers)
+    if server is None:
         there = ", ".join(map(visible, sorted(lock.servers))) or "none"
         raise UsageError(f"no server {visible(name)!r} in the lock; there are: {there}")
-    server = max(fits, key=len)
     if name == server:
         return _server(server, lock.servers[server], full=True)
     return _items(lock.servers[server], name[len(server) + 1 :])
