@@ -73,6 +73,12 @@ def test_every_key_fills_its_field(tmp_path: Path) -> None:
     assert found.servers == ("servers",)
 
 
+def test_the_example_in_the_docs_is_read(tmp_path: Path) -> None:
+    text = (Path(__file__).parent.parent / "docs" / "settings.md").read_text("utf-8")
+    found = read(tmp_path, text.partition("```toml\n")[2].partition("```")[0])
+    assert (found.fail_on, found.unpinned, len(found.policy.ignores)) == (Impact.COMPATIBLE, "error", 1)
+
+
 def test_the_table_in_pyproject_counts_and_a_pyproject_without_it_does_not(tmp_path: Path) -> None:
     found = read(tmp_path, "[tool.mcplock]\nfail-on = 'silent'\n[tool.mcplock.servers.a]\nurl = 'u'", "pyproject.toml")
     assert (found.shown, found.fail_on, found.servers) == (
