@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from mcp_lock.errors import UsageError
 from mcp_lock.text import one_line, visible
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
 
@@ -54,6 +54,8 @@ def top(directory: Path) -> Path | None:
 
 
 def _git(directory: Path, *args: str) -> subprocess.CompletedProcess[bytes]:
+    import subprocess  # for `top` alone nobody needs it, and every command asks for that
+
     try:
         return subprocess.run(["git", "-C", str(directory), *args], capture_output=True, check=False)
     except FileNotFoundError:
