@@ -99,7 +99,7 @@ def verify(
 
     with connecting.project(common) as project:
         report = verify_project(project, names)
-    reporting.show(common, report)
+    reporting.show(common, report, fail_on=_LEAST[fail_on])
     code = report.exit_code(_LEAST[fail_on])
     return 0 if exit_zero and code == 1 else code
 
@@ -122,7 +122,8 @@ def diff(
     project's lock unless it is named.
     """
     report = _difference(common, connecting, sides, live)
-    reporting.show(common, report)
+    named = [Path(side) for side in sides[1:] if Path(side).is_file()]
+    reporting.show(common, report, lock=named[0] if named else None)
     code = report.exit_code()
     return 0 if code == 1 and not exit_code else code
 

@@ -62,7 +62,13 @@ def verify_project(project: Project, names: Sequence[str]) -> Report:
     entries = {name: entry for name, entry in project.found.entries.items() if name in chosen}
     unseen = dict(_unreviewed(pins, entries, run_changed=project.run_changed))
     live = read_live(project, pins, {name: entry for name, entry in entries.items() if name not in unseen})
-    return verify.compare(pins, {**unseen, **live}).with_notes(*project.found.notes)
+    report = verify.compare(pins, {**unseen, **live}).with_notes(*project.found.notes)
+    return report.with_sources(sources(entries))
+
+
+def sources(entries: Mapping[str, Entry]) -> dict[str, tuple[str, int]]:
+    """The first place where each server is configured."""
+    return {name: (first.file, first.line) for name, entry in entries.items() for first in entry.sources[:1]}
 
 
 def _read_lock(project: Project) -> Lock:

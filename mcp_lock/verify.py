@@ -55,15 +55,24 @@ def compare_server(name: str, old: ServerPin | None, new: Side | None) -> Server
     changes = [*diff_surface(before, after, name), *_unstable(new.surface, name)]
     changes.sort(key=lambda change: -change.impact)
     changed = {change.item for change in changes if change.impact > Impact.IMMATERIAL}
+    same = _same(new.surface, changed) if old else ()
     report = ServerReport(
         name,
         Status.UNCHANGED,
         tuple(changes),
         tuple(_notices(old, new)),
         digests=dict(_digests(new.surface, changed)),
-        unchanged=sum(Item(kind, n) not in changed for kind in Kind for n in after.contracts(kind)) if old else 0,
+        unchanged=len(same),
+        same=same,
     )
     return _with_status(report, old, new)
+
+
+def _same(live: Surface, changed: set[Item]) -> tuple[Item, ...]:
+    """What was read and is as pinned; an item that could not be read is neither."""
+    other = {*changed, *(Item(flaw.kind, flaw.name) for flaw in live.flaws)}
+    items = (Item(kind, name) for kind in Kind for name in live.contracts(kind))
+    return tuple(item for item in items if item not in other)
 
 
 def _with_status(report: ServerReport, old: ServerPin | None, new: ServerPin) -> ServerReport:
