@@ -26,7 +26,7 @@ from mcp_lock import __version__
 from mcp_lock.contract import Kind
 from mcp_lock.outcome import Change, Impact, Item, Notice, Report, Rule, ServerReport, Status
 from mcp_lock.places import Places
-from mcp_lock.report import Format, Options, Place, findings, json_, render, sarif
+from mcp_lock.report import Format, Options, Place, findings, github, json_, render, sarif
 from mcp_lock.text import is_hidden
 from tests.project import tool
 from tests.test_report_terminal import NAMES, report_of
@@ -217,6 +217,12 @@ def test_nothing_to_annotate_is_an_ordinary_line():
 
 def test_an_output_that_holds_ascii_alone_gets_it():
     assert render(whole(), Format.GITHUB, replace(AT, unicode=False)).isascii()
+
+
+def test_what_is_escaped_for_github_comes_back_as_it_was():
+    text = "100% %0A a:b,c\r\n::error::x"
+    _, properties, message = COMMAND.fullmatch(github.command("error", text, title=text)).groups()
+    assert unquote(message) == unquote(properties.removeprefix("title=")) == text
 
 
 def test_a_file_with_odd_characters_stays_one_property():
