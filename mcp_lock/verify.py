@@ -69,10 +69,9 @@ def compare_server(name: str, old: ServerPin | None, new: Side | None) -> Server
 
 
 def _same(live: Surface, changed: set[Item]) -> tuple[Item, ...]:
-    """What was read and is as pinned; an item that could not be read is neither."""
-    other = {*changed, *(Item(flaw.kind, flaw.name) for flaw in live.flaws)}
+    """What was read and is as pinned; an item that could not be read is not in the live contracts."""
     items = (Item(kind, name) for kind in Kind for name in live.contracts(kind))
-    return tuple(item for item in items if item not in other)
+    return tuple(item for item in items if item not in changed)
 
 
 def _with_status(report: ServerReport, old: ServerPin | None, new: ServerPin) -> ServerReport:
