@@ -114,7 +114,7 @@ def verify(
     with connecting.project(common, trust_rev) as project:
         report = verify_project(project, names)
         least = LEAST[fail_on] if fail_on else project.settings.fail_on or Impact.COSMETIC
-    reporting.show(common, report)
+    reporting.show(common, report, fail_on=least)
     code = report.exit_code(least)
     return 0 if exit_zero and code == 1 else code
 
@@ -137,7 +137,8 @@ def diff(
     project's lock unless it is named.
     """
     report = _difference(common, connecting, sides, live)
-    reporting.show(common, report)
+    named = [Path(side) for side in sides[1:] if Path(side).is_file()]
+    reporting.show(common, report, lock=named[0] if named else None)
     code = report.exit_code()
     return 0 if code == 1 and not exit_code else code
 

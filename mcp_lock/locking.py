@@ -102,7 +102,7 @@ def lock_project(project: run.Project, wish: Wish) -> Locked:
     live = {name: _narrowed(side, pins.get(name), chosen[name]) for name, side in live.items()}
     report = verify.compare(pins, live, project.settings.policy)
     report = replace(report, servers=tuple(_held(server, pins, live, wish) for server in report.servers))
-    report = report.with_notes(*project.found.notes)
+    report = report.with_notes(*project.found.notes).with_sources(run.sources(project.found.entries))
     new = Lock({**old.servers, **dict(pins.items()), **_new_pins(report, pins, live)})
     new = Lock({name: pin for name, pin in new.servers.items() if not _is_gone(name, report)})
     refused = _unexpected(report, live, wish.expect) if wish.expect else ""

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcp_lock.errors import McpLockError, UsageError
+from mcp_lock.outcome import Impact
+from mcp_lock.report import Format
 from mcp_lock.text import harmless, one_line
 
 if TYPE_CHECKING:
@@ -121,14 +123,26 @@ class Reporting:
     format: str
     output: tuple[str, ...]
 
-    def show(self, common: Common, report: Report, closing: str = "", *, accept: bool = True) -> None:
+    def show(
+        self,
+        common: Common,
+        report: Report,
+        closing: str = "",
+        *,
+        accept: bool = True,
+        fail_on: Impact = Impact.COSMETIC,
+        lock: Path | None = None,
+    ) -> None:
         """Print a report, with a last line after it where people read it, and write it to the files asked for.
 
-        Raises `UsageError` for a file that cannot be written.
+        `lock` is the lock that the report is about, if not the project's. Raises `UsageError` for a file that cannot be
+        written.
         """
-        from mcp_lock.report import Format, render
+        from mcp_lock.places import Places
+        from mcp_lock.report import render
 
-        screen = replace(common.screen(), accept=accept)
+        places = Places(lock or common.lock_path, common.root)
+        screen = replace(common.screen(), accept=accept, fail_on=fail_on, locate=places)
         form = Format(self.format)
         common.print(render(report, form, screen))
         if closing and form is Format.TEXT and not common.quiet:
@@ -290,10 +304,11 @@ _OPTIONS: dict[type, list[Callable[[Any], Any]]] = {
         click.option(
             "-f",
             "--format",
-            type=click.Choice(["text", "json"]),
+            type=click.Choice([form.value for form in Format]),
+            metavar="FORMAT",
             default="text",
             envvar="MCPLOCK_FORMAT",
-            help="The form of the report.",
+            help=f"Form of the report: {', '.join(form.value for form in Format)}.",
         ),
         click.option(
             "-o",

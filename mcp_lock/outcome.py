@@ -189,6 +189,11 @@ class Status(Enum):
     """Left out on purpose: disabled, or excluded."""
 
 
+def fails(impact: Impact, fail_on: Impact) -> bool:
+    """Whether a change fails a check that forgives drift below `fail_on`; what is silent or worse always does."""
+    return impact >= min(fail_on, Impact.SILENT)
+
+
 FINDINGS = frozenset({Status.DRIFTED, Status.NOT_LOCKED, Status.GONE, Status.LAUNCH_CHANGED})
 """The statuses that fail a check."""
 
@@ -210,11 +215,15 @@ class ServerReport:
     """How many items are as pinned."""
     is_invalid: bool = False
     """Whether it was not checked because its config is wrong."""
+    same: tuple[Item, ...] = ()
+    """The items that were read and are as pinned."""
+    source: tuple[str, int] | None = None
+    """The file and line where it is configured, as `config.Source` has them."""
 
     def is_finding(self, fail_on: Impact) -> bool:
         """Whether it fails a check that forgives drift below `fail_on`."""
         if self.status is Status.DRIFTED:
-            return self.worst >= min(fail_on, Impact.SILENT)
+            return fails(self.worst, fail_on)
         return self.status in FINDINGS
 
     @property
@@ -260,6 +269,10 @@ class Report:
         unread = any(server.error for server in self.servers if server.status is not Status.SKIPPED)
         checked = any(server.status is not Status.SKIPPED for server in self.servers)
         return 3 if unread or not checked else 0
+
+    def with_sources(self, sources: Mapping[str, tuple[str, int]]) -> Report:
+        """The same report, its servers with the place where each is configured."""
+        return replace(self, servers=tuple(replace(one, source=sources.get(one.name)) for one in self.servers))
 
     def with_notes(self, *notes: str) -> Report:
         """The same report with more notes."""

@@ -69,7 +69,13 @@ def verify_project(project: Project, names: Sequence[str]) -> Report:
     unseen = dict(_unreviewed(project, pins, entries))
     live = read_live(project, pins, {name: entry for name, entry in entries.items() if name not in unseen})
     report = verify.compare(pins, {**unseen, **live}, project.settings.policy)
-    return report.with_notes(*project.found.notes, *_trust_notes(project, known))
+    report = report.with_notes(*project.found.notes, *_trust_notes(project, known))
+    return report.with_sources(sources(entries))
+
+
+def sources(entries: Mapping[str, Entry]) -> dict[str, tuple[str, int]]:
+    """The first place where each server is configured."""
+    return {name: (first.file, first.line) for name, entry in entries.items() for first in entry.sources[:1]}
 
 
 def check_project(found: Found, lock: Path) -> Report:
@@ -79,9 +85,8 @@ def check_project(found: Found, lock: Path) -> Report:
     """
     pins = _read_lock(lock, found).servers
     require_servers({*pins, *found.entries}, found)
-    return verify.compare(
-        pins, {name: _configured_side(pins.get(name), entry) for name, entry in found.entries.items()}
-    )
+    live = {name: _configured_side(pins.get(name), entry) for name, entry in found.entries.items()}
+    return verify.compare(pins, live).with_notes(*found.notes).with_sources(sources(found.entries))
 
 
 def _configured_side(pin: ServerPin | None, entry: Entry) -> Side:

@@ -59,15 +59,23 @@ def compare_server(
     changes = [*map(policy.applied, diff_surface(before, after, name)), *_unstable(new.surface, name, policy)]
     changes.sort(key=lambda change: -change.impact)
     changed = {change.item for change in changes if change.impact > Impact.IMMATERIAL}
+    same = _same(new.surface, changed) if old else ()
     report = ServerReport(
         name,
         Status.UNCHANGED,
         tuple(changes),
         tuple(_notices(old, new)),
         digests=dict(_digests(new.surface, changed)),
-        unchanged=sum(Item(kind, n) not in changed for kind in Kind for n in after.contracts(kind)) if old else 0,
+        unchanged=len(same),
+        same=same,
     )
     return _with_status(report, old, new)
+
+
+def _same(live: Surface, changed: set[Item]) -> tuple[Item, ...]:
+    """What was read and is as pinned; an item that could not be read is not in the live contracts."""
+    items = (Item(kind, name) for kind in Kind for name in live.contracts(kind))
+    return tuple(item for item in items if item not in changed)
 
 
 def _with_status(report: ServerReport, old: ServerPin | None, new: ServerPin) -> ServerReport:

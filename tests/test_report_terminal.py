@@ -79,6 +79,7 @@ def changes_of(raw, server):
             hits=raw.get("hits", ""),
             witness=raw.get("witness", ABSENT),
             name=raw.get("name", ""),
+            to=raw.get("to", ""),
         )
 
 
@@ -92,12 +93,14 @@ def server_of(raw):
         tuple(Notice(one["text"], an_item(one["item"])) for one in raw.get("notices", [])),
         raw.get("error", ""),
         {f"{item.kind.value}/{item.name}": digest(item.name) for item in live},
-        raw.get("unchanged", 0),
+        raw.get("unchanged", len(raw.get("same", []))),
+        raw.get("invalid", False),
+        tuple(map(an_item, raw.get("same", []))),
     )
 
 
-def report_of(name):
-    raw = json.loads((CASES / f"{name}.json").read_text("utf-8"))
+def report_of(name, cases=CASES):
+    raw = json.loads((cases / f"{name}.json").read_text("utf-8"))
     return Report(tuple(server_of(one) for one in raw["servers"]), tuple(raw.get("notes", ())))
 
 

@@ -6,6 +6,7 @@ Reads lines, not TOML, so it also works on text that is no TOML any more. Number
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from mcp_lock.lockfile.layout import dotted, name_key
@@ -37,6 +38,7 @@ def _at_or_below(places: dict[str, int], path: Sequence[str]) -> int | None:
     return places.get(place) or next((line for key, line in places.items() if key.startswith(f"{place}.")), None)
 
 
+@lru_cache(maxsize=1)  # many items are looked for in one text
 def _places(text: str) -> dict[str, int]:
     """Dotted path to line, for every table and every plain value of it."""
     places: dict[str, int] = {}

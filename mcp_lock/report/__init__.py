@@ -8,10 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcp_lock.outcome import Impact
 
 if TYPE_CHECKING:
-    from mcp_lock.outcome import Report
+    from collections.abc import Callable
+
+    from mcp_lock.outcome import Item, Report, ServerReport
 
 
 class Format(Enum):
@@ -19,10 +23,27 @@ class Format(Enum):
 
     TEXT = "text"
     JSON = "json"
+    SARIF = "sarif"
+    GITHUB = "github"
+    GITLAB = "gitlab"
+    JUNIT = "junit"
 
 
 _MODULE = {Format.TEXT: "terminal", Format.JSON: "json_"}
-"""The module of each format in this package, whose `render(report, options)` makes the text."""
+"""The module of a format in this package, where it is not called as the format is; its `render` makes the text."""
+
+
+class Place(NamedTuple):
+    """Where in the tree a finding is shown."""
+
+    path: str
+    """Relative to the top of the git tree, or else to the project, with `/`."""
+    line: int
+    """From 1."""
+
+
+def _nowhere(_: ServerReport, __: Item) -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +58,16 @@ class Options:
     verbose: bool = False
     """Immaterial changes and notices too, and no list or text cut short."""
     accept: bool = True
-    """Whether to say how to accept what is shown: not where it has just been written."""
+    """Whether what is shown is still to be accepted: not where it has just been written, which fails nothing."""
     unicode: bool = True
     """Whether the output can hold any character. If not, the text is pure ASCII, others spelt `\\u{hex}`."""
+    fail_on: Impact = Impact.COSMETIC
+    """The least impact of drift that fails the run."""
+    locate: Callable[[ServerReport, Item], Place | None] = _nowhere
+    """Where an item of a server is to be shown; None if no file in the tree says anything of it."""
 
 
 def render(report: Report, form: Format, options: Options) -> str:
     """`report` as text in one format, ending in a newline unless there is nothing to say."""
-    module = import_module(f"mcp_lock.report.{_MODULE[form]}")
+    module = import_module(f"mcp_lock.report.{_MODULE.get(form, form.value)}")
     return str(module.render(report, options))

@@ -7,21 +7,29 @@ The text is ASCII: what a terminal could obey is spelt as JSON escapes, and a re
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcp_lock.contract import Kind
-from mcp_lock.outcome import ABSENT, Confidence, Impact, Status
+from mcp_lock.outcome import ABSENT, Confidence, Impact, Item, Status
+from mcp_lock.report.findings import of_server
 
 if TYPE_CHECKING:
-    from mcp_lock.outcome import Change, Item, Notice, Report, ServerReport
-    from mcp_lock.report import Options
+    from mcp_lock.outcome import Change, Notice, Report, ServerReport
+    from mcp_lock.report import Options, Place
+    from mcp_lock.report.findings import Finding
 
 FORMAT = 1
 
 
-def render(report: Report, _: Options) -> str:
+def render(report: Report, options: Options) -> str:
     """The whole report, indented by two."""
-    text = json.dumps(document(report), indent=2, default=_plain)
+    return spelt(document(report, options))
+
+
+def spelt(value: Any) -> str:
+    """JSON as this project writes it: ASCII, indented, and no command to a build server."""
+    text = json.dumps(value, indent=2, default=_plain)
     return text.replace("##", "\\u0023#") + "\n"  # build servers obey `##[` and `##vso[` anywhere in a line
 
 
@@ -30,24 +38,28 @@ def _plain(value: Any) -> Any:
     return dict(value) if hasattr(value, "keys") else list(value)
 
 
-def document(report: Report) -> dict[str, Any]:
+def document(report: Report, options: Options) -> dict[str, Any]:
     """The report as JSON values."""
     return {
         "format": FORMAT,
         "worst": report.worst.word,
-        "servers": [_server(server) for server in report.servers],
+        "servers": [_server(server, options) for server in report.servers],
         "notes": list(report.notes),
     }
 
 
-def _server(server: ServerReport) -> dict[str, Any]:
+def _server(server: ServerReport, options: Options) -> dict[str, Any]:
+    found = of_server(server, replace(options, verbose=True))
     return {
         "name": server.name,
         "status": server.status.value,
         "error": server.error,
         "worst": server.worst.word,
+        "fails": any(one.fails for one in found),
+        "location": _location(options.locate(server, Item(None))),
         "unchanged": server.unchanged,
-        "changes": [_change(change) for change in server.changes],
+        "same": [_item(item) for item in server.same],
+        "changes": [_change(one.change) | _told(one) for one in found if one.change],
         "notices": [_notice(notice) for notice in server.notices],
         "digests": dict(server.digests or {}),
     }
@@ -72,6 +84,14 @@ def _change(change: Change) -> dict[str, Any]:
         "ignored": change.ignored,
         **{side: value for side, value in sides.items() if value is not ABSENT},
     }
+
+
+def _told(one: Finding) -> dict[str, Any]:
+    return {"fails": one.fails, "location": _location(one.place)}
+
+
+def _location(place: Place | None) -> dict[str, Any] | None:
+    return place._asdict() if place else None
 
 
 def _item(item: Item | None) -> dict[str, Any] | None:
@@ -109,6 +129,15 @@ _ITEM = {
     ),
     "type": ["object", "null"],
 }
+_FAILS = {"type": "boolean", "description": "Whether it is a reason that the run fails, by `--fail-on`."}
+_LOCATION = {
+    **_object(
+        "Where it is to be shown: in the lock, or where the server is configured. Null if neither is in the tree.",
+        path=_text("Relative to the top of the git tree, or else to the project, with `/`."),
+        line={"type": "integer", "minimum": 1},
+    ),
+    "type": ["object", "null"],
+}
 _CHANGE = _object(
     "One difference, under one rule.",
     rule=_text("The rule's id."),
@@ -127,6 +156,8 @@ _CHANGE = _object(
     ),
     fingerprint=_text("SHA-256 over server, item, rule and place: names this change across runs."),
     ignored=_text("Why the project's settings ignore it, or that they no longer do; empty where they say nothing."),
+    fails=_FAILS,
+    location=_LOCATION,
     old={"description": "The old value; absent where there was none."},
     new={"description": "The new value; absent where there is none."},
     witness={"description": "A call, or a result, that proves the impact."},
@@ -137,7 +168,10 @@ _SERVER = _object(
     status=_text("What became of it.", *(status.value for status in Status)),
     error=_text("Why it could not be checked, or how its launch spec differs; may be empty."),
     worst=_IMPACT,
+    fails=_FAILS,
+    location=_LOCATION,
     unchanged={"type": "integer", "description": "How many items are as pinned."},
+    same=_list(_ITEM, "The items that are as pinned."),
     changes=_list(_CHANGE, "Worst first, immaterial ones included."),
     notices=_list(_object("A fact about one side alone.", text=_text(""), item=_ITEM, pointer=_text(""))),
     digests={

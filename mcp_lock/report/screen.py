@@ -88,10 +88,15 @@ _PLAIN = str.maketrans({"→": "->", "…": "...", "—": "--", "·": "-", "“"
 def _ascii(row: Row) -> Row:
     """The same row for an output that holds ASCII alone."""
 
-    def plain(spans: tuple[Span, ...]) -> tuple[Span, ...]:
-        return tuple(span._replace(text=_NOT_ASCII.sub(_code, span.text.translate(_PLAIN))) for span in spans)
+    def spelt(spans: tuple[Span, ...]) -> tuple[Span, ...]:
+        return tuple(span._replace(text=plain(span.text)) for span in spans)
 
-    return Row(plain(row.spans), row.indent, row.hang, plain(row.right))
+    return Row(spelt(row.spans), row.indent, row.hang, spelt(row.right))
+
+
+def plain(text: str) -> str:
+    r"""`text` in ASCII alone: signs that have a spelling in it, all else as `\u{hex}`."""
+    return _NOT_ASCII.sub(_code, text.translate(_PLAIN))
 
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")

@@ -261,7 +261,7 @@ def _closing(report: Report, options: Options) -> Iterator[Row]:
         names = ", ".join(map(visible_name, skipped))
         yield Row((Span(f"{told.count(len(skipped), 'server')} skipped: {names}.", "dim"),), 0, 2)
     if all(server.status in (Status.UNCHANGED, Status.SKIPPED) for server in report.servers):
-        yield from _as_locked(report)
+        yield from [Row((Span(same, "good"),))] if (same := told.as_locked(report)) else []
         return
     yield Row((Span(told.totals(report), "name"),))
     if options.accept:
@@ -276,10 +276,3 @@ def _accepting(report: Report, options: Options) -> Iterator[Row]:
     yield from (Row((Span(command, "command", solid=True),), 2) for command in commands)
     if not options.verbose and any(map(told.is_many, servers)):
         yield Row((Span("(without digests: run with -v for a command that names them all)", "dim"),), 2)
-
-
-def _as_locked(report: Report) -> Iterator[Row]:
-    same = [server for server in report.servers if server.status is Status.UNCHANGED]
-    if same:
-        contracts = told.count(sum(server.unchanged for server in same), "contract")
-        yield Row((Span(f"{told.count(len(same), 'server')}, {contracts}: as locked.", "good"),))

@@ -210,6 +210,15 @@ def totals(report: Report) -> str:
     return " ".join(sentences + ([f"{unchanged} unchanged."] if unchanged else []))
 
 
+def as_locked(report: Report) -> str:
+    """That all are as locked, such as `2 servers, 43 contracts: as locked.`; empty if a server is not, or none is."""
+    same = [server for server in report.servers if server.status is Status.UNCHANGED]
+    if not same or any(server.status not in (Status.UNCHANGED, Status.SKIPPED) for server in report.servers):
+        return ""
+    contracts = count(sum(server.unchanged for server in same), "contract")
+    return f"{count(len(same), 'server')}, {contracts}: as locked."
+
+
 _STATES = {
     Status.LAUNCH_CHANGED: "{servers} with another launch spec.",
     Status.NOT_LOCKED: "{servers} not locked yet.",
