@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 
 from mcp_lock import config
 from mcp_lock.config import Entry, Found, HttpServer, NotReady, StdioServer
-from mcp_lock.config.clients import CLIENTS, SPELLINGS, Client
+from mcp_lock.config.client import Client
+from mcp_lock.config.clients import CLIENTS
 from mcp_lock.config.given import env_file, headers, variables
 from mcp_lock.config.root import project_root
+from mcp_lock.config.spellings import SPELLINGS
 from mcp_lock.errors import ConfigError, UsageError
 from mcp_lock.launch import LaunchSpec
 from mcp_lock.outcome import Status
@@ -38,13 +40,19 @@ BESIDE = {
     "settings.env": b"# settings\nLEVEL='deep'\nexport DB_PASSWORD=hush-hush-hush\n",
     "token.txt": b"file-value\n",
 }
-FILES = {client.name: client.files[0] for client in CLIENTS}
+FIRST = {client.name: (*client.files, *client.user.get("linux", ()))[0] for client in reversed(CLIENTS)}
+
+
+def place(root: Path, sample: Path) -> Path:
+    """Where a sample is put: where its expectation says, else where its client keeps its first file."""
+    name = expected(sample).get("at", FIRST.get(sample.parent.name, sample.name))
+    name = name.replace("$XDG_CONFIG_HOME", "~/.config").removesuffix("*") + sample.name * name.endswith("*")
+    return root / name.removeprefix("~/")
 
 
 def project(root: Path, sample: Path, data: bytes | None = None) -> Path:
-    """A project whose one config is `sample`, kept where its client keeps it."""
-    name = FILES.get(sample.parent.name, sample.name)
-    path = root / (name + "c" if sample.suffix == ".jsonc" else name)
+    """A project, or a home directory, whose one config is `sample`."""
+    path = place(root, sample)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(sample.read_bytes() if data is None else data)
     (root / "sub").mkdir(exist_ok=True)
@@ -53,15 +61,20 @@ def project(root: Path, sample: Path, data: bytes | None = None) -> Path:
     return path
 
 
-def load(root: Path, path: Path) -> Found:
-    known = any(str(path).endswith(file) for client in CLIENTS for file in client.files)
-    return config.find(root, environ=ENVIRON) if known else config.read([path], root, environ=ENVIRON)
+def load(root: Path, path: Path, sample: Path) -> Found:
+    wanted = expected(sample)
+    if sample.parent.name == "file":
+        return config.read([path], root, environ=ENVIRON)
+    if wanted.get("at", FIRST[sample.parent.name]).startswith(("~", "$")):
+        home = {**ENVIRON, "HOME": str(root)}
+        return config.find(root, environ=home, scope="user", platform=wanted.get("platform", "linux"))
+    return config.find(root, environ=ENVIRON, client=wanted.get("client"))
 
 
-def told(root: Path, path: Path) -> dict[str, Any]:
+def told(root: Path, path: Path, sample: Path) -> dict[str, Any]:
     """What reading comes to, in the form of an `.expect.json`."""
     try:
-        found = load(root, path)
+        found = load(root, path, sample)
     except ConfigError as error:
         return {"error": str(error)}
     return {
@@ -72,7 +85,8 @@ def told(root: Path, path: Path) -> dict[str, Any]:
 
 def told_entry(entry: Entry, root: Path) -> dict[str, Any]:
     launch = {name: value for name, value in asdict(entry.launch).items() if value} if entry.launch else None
-    result: dict[str, Any] = {"line": entry.sources[0].line, "launch": launch}
+    (source,) = entry.sources
+    result: dict[str, Any] = {"client": source.client, "line": source.line, "launch": launch}
     match entry.server:
         case NotReady(status, reason, invalid):
             result[status.value] = reason
@@ -82,6 +96,7 @@ def told_entry(entry: Entry, root: Path) -> dict[str, Any]:
         case HttpServer(url, transport, sent, _):
             result |= {"url": url, "transport": transport, "headers": dict(sent)}
     result |= {"notes": [*entry.notes]} if entry.notes else {}
+    result |= {"approved": sorted(entry.approved)} if entry.approved else {}
     plain = json.dumps(result, ensure_ascii=False).replace(str(root), "ROOT")
     return json.loads(plain)
 
@@ -116,16 +131,23 @@ def one(**entry: object) -> dict[str, object]:
     return {"mcpServers": {"s": entry}}
 
 
+SETTINGS = ("why", "at", "client", "platform")
+"""What an expectation says of the sample rather than of what it reads as."""
+
+
+def outcome(sample: Path) -> dict[str, Any]:
+    return {name: value for name, value in expected(sample).items() if name not in SETTINGS}
+
+
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_sample_reads_as_its_expectation_says(sample: Path, tmp_path: Path) -> None:
-    wanted = expected(sample)
-    assert wanted.pop("why")
-    assert told(tmp_path, project(tmp_path, sample)) == wanted
+    assert expected(sample)["why"]
+    assert told(tmp_path, project(tmp_path, sample), sample) == outcome(sample)
 
 
 def test_every_client_has_two_samples_and_every_sample_a_client() -> None:
-    counts = {name: sum(sample.parent.name == name for sample in SAMPLES) for name in (*FILES, "file")}
-    assert min(counts.values()) >= 2
+    counts = {name: sum(sample.parent.name == name for sample in SAMPLES) for name in (*FIRST, "file")}
+    assert {name: count for name, count in counts.items() if count < 2} == {}
     assert sum(counts.values()) == len(SAMPLES)
 
 
@@ -138,12 +160,12 @@ ENCODINGS = {
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-@pytest.mark.parametrize("sample", [s for s in SAMPLES if s.stem not in ("utf16", "windows")], ids=lambda s: s.name)
+@pytest.mark.parametrize(
+    "sample", [s for s in SAMPLES if s.stem not in ("utf16", "windows", "bom")], ids=lambda s: s.name
+)
 def test_a_sample_reads_the_same_in_every_encoding(sample: Path, encoding: str, tmp_path: Path) -> None:
     data = ENCODINGS[encoding](sample.read_text("utf-8"))
-    wanted = expected(sample)
-    del wanted["why"]
-    assert told(tmp_path, project(tmp_path, sample, data)) == wanted
+    assert told(tmp_path, project(tmp_path, sample, data), sample) == outcome(sample)
 
 
 def test_servers_with_odd_names_keep_them_to_the_letter(tmp_path: Path) -> None:
@@ -228,7 +250,7 @@ def test_what_was_looked_for_is_told_when_nothing_is_there(tmp_path: Path) -> No
     assert found.entries == {}
     assert found.files == ()
     assert found.root == tmp_path
-    assert found.looked == tuple(file for client in CLIENTS for file in client.files)
+    assert found.looked == tuple(dict.fromkeys(file for client in CLIENTS for file in client.files))
 
 
 def test_an_mcp_json_without_servers_gets_a_note_and_other_settings_none(tmp_path: Path) -> None:
@@ -270,7 +292,7 @@ def test_a_repeated_map_of_servers_is_an_error(tmp_path: Path) -> None:
 
 
 def test_an_unknown_client_is_a_usage_error_that_names_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"--client curser: known are claude-code, vscode, cursor, codex, gemini-cli"):
+    with pytest.raises(UsageError, match=r"--client curser: known are claude-code, copilot-cli, vscode, .*goose$"):
         config.find(tmp_path, environ={}, client="curser")
 
 
@@ -462,8 +484,11 @@ ENTRY = st.dictionaries(
 SERVERS = st.dictionaries(st.text(max_size=5).map("s".__add__), ENTRY | VALUE, max_size=4)
 
 
-@pytest.mark.parametrize("client", [c for c in CLIENTS if c.files[0].endswith(".json")], ids=lambda client: client.name)
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+PLAIN = [client for client in CLIENTS if client.files and client.files[0].endswith(".json") and len(client.at[0]) == 1]
+
+
+@pytest.mark.parametrize("client", PLAIN, ids=lambda client: client.files[0])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(servers=SERVERS)
 def test_no_entry_however_odd_costs_its_siblings(client: Client, servers: dict[str, Any], tmp_path: Path) -> None:
     (key,) = client.at[0]

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mcp_lock.config import Entry, HttpServer, NotReady, Server, Source, StdioServer, commands
-from mcp_lock.config.clients import TYPES, URL_TYPES
 from mcp_lock.config.files import content
 from mcp_lock.config.given import env_file, is_header_name, is_header_value
 from mcp_lock.config.reading import ConfigFile, EntryError, Reading
+from mcp_lock.config.spellings import TYPES, URL_TYPES
+from mcp_lock.config.switches import approved, distrusted, off
 from mcp_lock.errors import ConfigError
 from mcp_lock.launch import LaunchSpec, literal_secrets, redacted
 from mcp_lock.outcome import Status
@@ -33,51 +34,26 @@ if TYPE_CHECKING:
 def read_entry(raw: RawEntry, file: ConfigFile, given: Given) -> Entry:
     """The server that `raw` configures. Never raises: what is wrong with the entry is kept in it."""
     source = Source(file.client.name if file.known else "file", file.shown, raw.place.line)
-    off = _off(raw, file)
+    why_off = off(raw, file)
     try:
         reading = Reading(raw, file, given)
         launch, server = _read(reading)
     except EntryError as error:
         why = f"{file.shown}:{error.place}: server {one_line(raw.name, 80)}: {error}"
-        broken = NotReady(Status.SKIPPED, off) if off else NotReady(Status.UNREADABLE, why, invalid=True)
-        return Entry(raw.name, (source,), None, broken)
+        broken = NotReady(Status.SKIPPED, why_off) if why_off else NotReady(Status.UNREADABLE, why, invalid=True)
+        return Entry(raw.name, (source,), None, broken, approved=approved(raw.value))
     notes = tuple(reading.notes)
-    if off and given.include_disabled:
-        notes, off = (*notes, f"{off}; read all the same"), ""
-    return Entry(raw.name, (source,), launch, NotReady(Status.SKIPPED, off) if off else server, notes)
-
-
-def _off(raw: RawEntry, file: ConfigFile) -> str:
-    """Why the client itself does not start this server; empty when it does."""
-    place = f"{file.shown}:{raw.place}"
-    client, value = file.client, raw.value
-    for keys, inside in ((client.allowed, False), (client.excluded, True)):
-        names = file.document.value
-        for key in keys:
-            names = names.get(key) if isinstance(names, dict) else None
-        if keys and isinstance(names, list) and (raw.name in names) is inside:
-            return f"{place}: {'left out' if inside else 'not let in'} by {'.'.join(keys)}"
-    if not isinstance(value, dict):
-        return ""
-    for member, state in client.switches.items():
-        if value.get(member) is state:
-            return f"{place}: disabled"
-    if client.overrides and not value.keys() - {"enabled"}:
-        return f"{place}: switches a server on that is configured elsewhere"
-    return ""
+    if why_off and given.include_disabled:
+        notes, why_off = (*notes, f"{why_off}; read all the same"), ""
+    server = NotReady(Status.SKIPPED, why_off) if why_off else server
+    return Entry(raw.name, (source,), launch, server, notes, approved(raw.value))
 
 
 def _read(reading: Reading) -> tuple[LaunchSpec, Server | NotReady]:
-    _distrust_switches(reading)
+    for note in distrusted(reading.fields, reading.file.client):
+        reading.note(note)
     transport = _transport(reading)
     return _stdio(reading) if transport == "stdio" else _remote(reading, transport)
-
-
-def _distrust_switches(reading: Reading) -> None:
-    client = reading.file.client
-    for member, state in (("disabled", True), ("enabled", False)):
-        if reading.fields.get(member) is state and member not in client.switches:
-            reading.note(f"{client.title} knows no {member}, so the server counts as enabled")
 
 
 def _transport(reading: Reading) -> str:

@@ -9,14 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mcp_lock.config.clients import SPELLINGS, Client, Keys
 from mcp_lock.config.expand import Expanded, Values, expand
+from mcp_lock.config.spellings import NESTED, SPELLINGS
 from mcp_lock.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from mcp_lock.config.client import Client
     from mcp_lock.config.document import Document, Place
     from mcp_lock.config.given import Given
     from mcp_lock.config.shapes import RawEntry
@@ -56,13 +57,12 @@ class Reading:
         self.notes: list[str] = []
         self.missing: dict[str, list[str]] = {}
         self.used: dict[str, str] = {}
-        self.path: Keys = raw.path
         self.values = Values(given.variables, file.owner, file.beside)
         self.fields = self._fields()
 
     def wrong(self, why: str, *path: str | int) -> EntryError:
         """The error that this entry is wrong at `path` within it."""
-        return EntryError(why, self.file.document.place((*self.path, *path)))
+        return EntryError(why, self.file.document.place((*self.raw.path, *path)))
 
     def note(self, text: str) -> None:
         """Keep what a person should know."""
@@ -76,15 +76,21 @@ class Reading:
             fields.append(field)
 
     def _fields(self) -> Mapping[str, Any]:
-        """The members of the entry, those of a nested `transport` among them."""
-        if not isinstance(self.raw.value, dict):
+        """The members of the entry, those of a nested `transport` and its like among them."""
+        value = self.raw.value
+        if not isinstance(value, dict):
             raise self.wrong("must be an object")
         if self.raw.repeats:
             raise EntryError(one_line(str(self.raw.repeats[0])), self.raw.repeats[0].second)
-        nested = self.raw.value.get("transport")
-        if not isinstance(nested, dict):
-            return self.raw.value
-        return {**nested, **{name: value for name, value in self.raw.value.items() if name != "transport"}}
+        if self.raw.unnamed:
+            raise self.wrong("has no name: every server in a list needs one")
+        inner = {name: value[name] for name in self.file.client.nested if isinstance(value.get(name), dict)}
+        fields = {
+            NESTED[name].get(member, member): held
+            for name, members in inner.items()
+            for member, held in members.items()
+        }
+        return {**fields, **{name: held for name, held in value.items() if name not in inner}}
 
     def spelling(self, field: str) -> str:
         """How this entry spells `field`; empty when it does not have it. `null` is as good as absent."""
