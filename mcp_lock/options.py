@@ -147,6 +147,7 @@ class Configured:
 
     config: tuple[str, ...]
     client: str | None
+    scope: str
     include_disabled: bool
     run_changed: bool
     env: tuple[str, ...]
@@ -161,26 +162,42 @@ class Configured:
 
         return given.headers(self.header)
 
+    def lock_path(self, common: Common) -> Path:
+        """Where the lock is, or would be: that of the user's own servers is no project's. Raises `UsageError`."""
+        if common.lockfile or self.scope == "project":
+            return common.lock_path
+        from mcp_lock.config import user
+
+        return user.lock_path(os.environ, sys.platform)
+
+    def root(self, common: Common) -> Path:
+        """The directory that paths in the lock are relative to. Raises `UsageError`."""
+        if self.scope == "project":
+            return common.root
+        from mcp_lock.config import user
+
+        return user.home(os.environ, sys.platform)
+
     def found(self, common: Common) -> Found:
         """The configured servers. Raises `ConfigError` and `UsageError`."""
         from mcp_lock import config
         from mcp_lock.config import given
 
+        root = self.root(common)
         env = given.variables(self.env, self.env_file, os.environ)
         headers = given.headers(self.header)
         disabled = self.include_disabled
         if self.config:
             paths = [path if path == "-" else common.directory / path for path in self.config]
-            return config.read(
-                paths, common.root, environ=os.environ, include_disabled=disabled, env=env, headers=headers
-            )
+            return config.read(paths, root, environ=os.environ, include_disabled=disabled, env=env, headers=headers)
         return config.find(
-            common.root,
+            root,
             environ=os.environ,
             client=self.client,
             include_disabled=disabled,
             env=env,
             headers=headers,
+            scope=self.scope,
         )
 
 
@@ -206,7 +223,8 @@ class Connecting(Configured):
         with waiting(None if silent else sys.stderr) as progress:
             talk = Talk(starting=lambda line: complain(f"starting {line}"), progress=progress)
             limits = Limits(self.timeout, self.retries, self.jobs)
-            yield Project(found, common.lock_path, limits, talk, self.run_changed, self.runs)
+            path, is_own = self.lock_path(common), self.scope == "user" and not common.lockfile
+            yield Project(found, path, limits, talk, self.run_changed, self.runs, is_own)
 
 
 class Seconds(click.FloatRange):
@@ -231,6 +249,13 @@ _CONFIGURED = [
         help="Read this config (- is stdin) instead of looking for some. Repeatable.",
     ),
     click.option("--client", metavar="NAME", help="Read the files of this client alone."),
+    click.option(
+        "--scope",
+        type=click.Choice(["project", "user"]),
+        default="project",
+        show_default=True,
+        help="Read the clients' files of the project, or your own ones, which have a lock of their own.",
+    ),
     click.option("--include-disabled", is_flag=True, help="Also servers that are switched off."),
     click.option("--run-changed", is_flag=True, help="Also start servers whose launch spec is not the locked one."),
     click.option("--env", metavar="NAME[=VALUE]", multiple=True, help="Value of a variable. Never stored."),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_lock.connect import Limits
-    from mcp_lock.report.listing import Configured
+    from mcp_lock.report.inventory import Configured, Inventory
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,8 @@ class Project:
     """Whether a server may be started whose launch spec is not the locked one."""
     runs: int = 1
     """How often each list is read, from fresh processes."""
+    makes_room: bool = False
+    """Whether the lock's directory is made where there is none."""
 
 
 def verify_project(project: Project, names: Sequence[str]) -> Report:
@@ -173,15 +175,25 @@ def _digests(surface: Surface, kind: Kind) -> dict[str, str]:
     return {name: contract.digest for name, contract in surface.contracts(kind).items()}
 
 
-def configured(found: Found) -> list[Configured]:
-    """Every configured server in words, for `servers`."""
-    return [_configured(entry) for entry in found.entries.values()]
+def inventory(found: Found) -> Inventory:
+    """Everything that is configured, in words, for `servers`."""
+    from mcp_lock.report.inventory import Inventory
+
+    return Inventory(tuple(map(_configured, found.entries.values())), found.files, found.looked, found.notes)
 
 
 def _configured(entry: Entry) -> Configured:
-    from mcp_lock.report.listing import Configured
+    from mcp_lock.report.inventory import Configured
 
-    state = entry.server.reason if isinstance(entry.server, NotReady) else "ready"
-    how = launch.shown(entry.launch) if entry.launch else ""
-    where = tuple(f"{source} ({source.client})" for source in entry.sources)
-    return Configured(entry.name, state, where, how, entry.notes)
+    why = entry.server if isinstance(entry.server, NotReady) else None
+    state = why.status.value if why else "ready"
+    return Configured(
+        entry.name,
+        "invalid" if why and why.invalid else state,
+        why.reason if why else "",
+        tuple((source.client, source.file, source.line) for source in entry.sources),
+        entry.launch,
+        entry.notes,
+        entry.unpinned,
+        tuple(sorted(entry.approved)),
+    )

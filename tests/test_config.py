@@ -8,7 +8,7 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from mcp_lock import config
 from mcp_lock.config import Entry, Found, HttpServer, NotReady, StdioServer
-from mcp_lock.config.client import Client
 from mcp_lock.config.clients import CLIENTS
 from mcp_lock.config.given import env_file, headers, variables
 from mcp_lock.config.root import project_root
@@ -24,6 +23,9 @@ from mcp_lock.config.spellings import SPELLINGS
 from mcp_lock.errors import ConfigError, UsageError
 from mcp_lock.launch import LaunchSpec
 from mcp_lock.outcome import Status
+
+if TYPE_CHECKING:
+    from mcp_lock.config.client import Client
 
 CASES = Path(__file__).parent / "cases" / "config"
 SAMPLES = sorted(path for path in CASES.glob("*/*") if not path.name.endswith(".expect.json"))
