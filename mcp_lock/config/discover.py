@@ -177,7 +177,8 @@ def _read_named(path: str, root: Path, given: Given) -> _Read:
     document = load(sys.stdin.buffer.read() if path == STDIN else content(Path(path), shown), shown)
     read = _read(_placed(path, shown, document, root), given, root)
     if not read.shape.maps:
-        keys = ", ".join(".".join(keys) for keys in ANY.at if keys)
+        places = (*ANY.at, *(keys for row in CLIENTS if row.own_shape for keys in row.at))
+        keys = ", ".join(dict.fromkeys(".".join(keys) for keys in places if keys))
         raise ConfigError(f"{shown}: holds no servers: none of {keys} is there")
     return read
 

@@ -68,11 +68,11 @@ def _transport(reading: Reading) -> str:
     if command and url and not declared:
         raise reading.wrong("has both a command and a url: remove one, or say which with type")
     if declared == "stdio" and not command:
-        raise reading.wrong("type says stdio, but there is no command", spelling)
+        raise reading.wrong("type says stdio, but there is no command: write one", spelling)
     if declared not in ("", "stdio") and not url:
-        raise reading.wrong(f"type says {declared}, but there is no url", spelling)
+        raise reading.wrong(f"type says {declared}, but there is no url: write one", spelling)
     if not command and not url:
-        raise reading.wrong("has neither a command nor a url")
+        raise reading.wrong("has neither a command nor a url: write one of them")
     return declared or ("stdio" if command else _untyped(reading))
 
 
@@ -90,7 +90,7 @@ def _raw_words(reading: Reading) -> list[str]:
     command = reading.get("command")
     first = reading.strings("command") if isinstance(command, list) else [reading.string("command")]
     if not first[0].strip():
-        raise reading.wrong(f"{spelling} is empty", spelling)
+        raise reading.wrong(f"{spelling} is empty: write the program to start", spelling)
     if any(char < " " for char in first[0]):
         raise reading.wrong(f"{spelling} holds a control character: a path needs doubled backslashes", spelling)
     return [*first, *reading.strings("args")]
@@ -149,7 +149,7 @@ def _named_variables(reading: Reading) -> dict[str, str]:
     items = value if isinstance(value, list) else [] if value is None else [value]
     names = [item.get("name") if isinstance(item, dict) else item for item in items]
     if not isinstance(value, list | None) or not all(isinstance(name, str) for name in names):
-        raise reading.wrong(f"{spelling} must be a list of names", spelling)
+        raise reading.wrong(f'{spelling} must be a list of names: write ["FIRST", "SECOND"]', spelling)
     return {str(name): reading.given_variable(str(name), spelling) for name in names}
 
 
@@ -267,7 +267,7 @@ def _unreachable(reading: Reading, transport: str, url: str) -> str:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        raise reading.wrong("url is malformed", reading.spelling("url")) from None
+        raise reading.wrong("url is malformed: write https://HOST/PATH", reading.spelling("url")) from None
     if transport == "ws" or parts.scheme in ("ws", "wss"):
         return "a WebSocket server cannot be checked"
     if parts.scheme in ("unix", "pipe"):

@@ -79,11 +79,11 @@ class Reading:
         """The members of the entry, those of a nested `transport` and its like among them."""
         value = self.raw.value
         if not isinstance(value, dict):
-            raise self.wrong("must be an object")
+            raise self.wrong("must be an object: write { … }")
         if self.raw.repeats:
             raise EntryError(one_line(str(self.raw.repeats[0])), self.raw.repeats[0].second)
         if self.raw.unnamed:
-            raise self.wrong("has no name: every server in a list needs one")
+            raise self.wrong("has no name: write one beside its command or url")
         inner = {name: value[name] for name in self.file.client.nested if isinstance(value.get(name), dict)}
         fields = {
             NESTED[name].get(member, member): held
@@ -104,7 +104,7 @@ class Reading:
         """The value of `field`, unexpanded; empty when it is not there."""
         value = self.get(field)
         if not isinstance(value, str | None):
-            raise self.wrong(f"{self.spelling(field)} must be a string", self.spelling(field))
+            raise self.wrong(f"{self.spelling(field)} must be a string: write it in quotes", self.spelling(field))
         return self._sound(value or "", self.spelling(field))
 
     def strings(self, field: str) -> list[str]:
@@ -113,14 +113,14 @@ class Reading:
         if isinstance(value, str):
             raise self.wrong(f'{name} is one string: write a list, ["first", "second"]', name)
         if not isinstance(value, list | None):
-            raise self.wrong(f"{name} must be a list of strings", name)
+            raise self.wrong(f'{name} must be a list of strings: write ["first", "second"]', name)
         return [self._sound(self._scalar(item, name, at), name, at) for at, item in enumerate(value or [])]
 
     def pairs(self, field: str) -> dict[str, str]:
         """The value of `field`, an object of strings, unexpanded; members that are `null` are left out."""
         name, value = self.spelling(field), self.get(field)
         if not isinstance(value, dict | None):
-            raise self.wrong(f"{name} must be an object of strings", name)
+            raise self.wrong(f'{name} must be an object of strings: write {{"NAME": "value"}}', name)
         members = {key: member for key, member in (value or {}).items() if member is not None}
         return {key: self._sound(self._scalar(member, name, key), name, key) for key, member in members.items()}
 
@@ -129,7 +129,7 @@ class Reading:
             return value
         label = _label(field, member)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.wrong(f"{label} must be a string", field, member)
+            raise self.wrong(f"{label} must be a string: write it in quotes", field, member)
         self.note(f"{label} is a number, read as its text")
         return str(value)
 
