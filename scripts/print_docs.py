@@ -67,7 +67,7 @@ def config_page() -> str:
 
 def _clients() -> str:
     head = (
-        "| client | `--client` | in a project | with `--scope user` | servers at | variables | URL without type | off |\n"
+        "| client | `--client` | in a project | with `--scope user` | servers at | variables | untyped URL | off |\n"
         "|---|---|---|---|---|---|---|---|\n"
     )
     return head + "".join(map(_client, CLIENTS))

@@ -611,7 +611,7 @@ def test_an_excluded_server_is_skipped_with_its_reason_and_one_that_is_not_there
         config.find(tmp_path, environ={}, excluded=reasons),
         config.read([tmp_path / ".mcp.json"], tmp_path, environ={}, excluded=reasons),
     ):
-        assert not_ready(found.entries["b"]) == NotReady(Status.SKIPPED, ".mcp.json:4: left out by mcplock.toml:2")
+        assert not_ready(found.entries["b"]) == NotReady(Status.SKIPPED, ".mcp.json:6: left out by mcplock.toml:2")
         assert stdio(found.entries["a"])
         assert found.notes == ("server gone is not configured: left out by mcplock.toml:2",)
 

@@ -138,15 +138,17 @@ def test_servers_for_a_project_are_started_there_and_named_for_it(tmp_path: Path
         str(tmp_path / "work" / "b"): one(command="./srv", cwd="sub"),
         str(tmp_path / "gone"): one(command="./srv"),
         "/": one(command="srv"),
+        ".": one(command="srv"),
     }
     (tmp_path / "work" / "b" / "sub").mkdir()
     write(tmp_path, ".claude.json", {"projects": projects})
     entries = find(tmp_path).entries
-    assert [*entries] == ["s (~/work/a)", "s (~/work/b)", "s (~/gone)", "s (/)"]
+    assert [*entries] == ["s (~/work/a)", "s (~/work/b)", "s (~/gone)", "s (/)", "s (.)"]
     assert entries["s (~/work/a)"].launch == LaunchSpec("stdio", "./srv", cwd="work/a")
     assert entries["s (~/work/b)"].launch == LaunchSpec("stdio", "./srv", cwd="work/b/sub")
     assert entries["s (/)"].launch == LaunchSpec("stdio", "srv", cwd="/")
     assert ready(entries["s (~/work/b)"]).cwd == tmp_path / "work" / "b" / "sub"  # type: ignore[union-attr]
+    assert isinstance(entries["s (.)"].server, NotReady)
     gone = entries["s (~/gone)"].server
     assert isinstance(gone, NotReady)
     assert gone.status is Status.SKIPPED

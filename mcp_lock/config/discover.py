@@ -226,7 +226,7 @@ def _entry(raw: RawEntry, file: ConfigFile, given: Given, root: Path) -> Entry:
     named = replace(raw, name=f"{raw.name} ({user.shown(project, home)})")
     entry = read_entry(named, replace(file, owner=project, base=base), given)
     gone = NotReady(Status.SKIPPED, f"{file.shown}:{raw.place}: its project {one_line(raw.project)} is not there")
-    return entry if project.is_dir() else replace(entry, server=gone)
+    return entry if project.is_absolute() and project.is_dir() else replace(entry, server=gone)
 
 
 def entries_of(document: Document, keys: Keys, shown: str, given: Given, root: Path) -> tuple[Entry, ...]:

@@ -52,6 +52,6 @@ def _named(directory: Path, name: str) -> list[Path]:
 def _says(path: Path, pattern: bytes) -> bool:
     """Whether the text of a file looks so, in whatever encoding. One that cannot be read is complained of later."""
     try:
-        return re.search(pattern, path.read_bytes().replace(b"\0", b"")) is not None
+        return path.is_file() and re.search(pattern, path.read_bytes().replace(b"\0", b"")) is not None
     except OSError:
         return False
