@@ -77,7 +77,7 @@ def lock(
 def _check(common: Common, reporting: Reporting, connecting: Connecting) -> int:
     from mcp_lock.run import check_project
 
-    report = check_project(connecting.found(common, common.settings()), common.lock_path)
+    report = check_project(connecting.found(common, connecting.settings(common)), connecting.lock_path(common))
     reporting.show(common, report, closing="Configs and lock alone; no server was asked.", accept=False)
     return report.exit_code()
 
@@ -149,7 +149,7 @@ def _difference(common: Common, connecting: Connecting, sides: tuple[str, ...], 
     if sides:
         from mcp_lock.offline import diff_files
 
-        return diff_files(sides[0], sides[1] if len(sides) > 1 else None, common.lock_path)
+        return diff_files(sides[0], sides[1] if len(sides) > 1 else None, connecting.lock_path(common))
     from mcp_lock.run import verify_project
 
     with connecting.project(common) as project:
@@ -198,7 +198,7 @@ def guard(
         raise UsageError("guard cannot read --config from stdin, which is the client's")
     settings = Settings(server or words[0], start.ttl_of(check), recheck, timeout)
     wish = start.Wish(
-        common.lock_path,
+        configured.lock_path(common),
         settings,
         configured.run_changed,
         common.directory / log if log else None,
@@ -206,21 +206,33 @@ def guard(
         words if server else (),
         url or "",
         configured.headers(),
-        lambda: configured.found(common, common.settings()),
-        lambda: common.settings().policy,
+        lambda: configured.found(common, configured.settings(common)),
+        lambda: configured.settings(common).policy,
+        configured.root(common) if configured.scope == "user" else None,
     )
     return start.guard(wish)
 
 
-@command(app, Common, Connecting)
-def servers(common: Common, connecting: Connecting) -> int:
+@command(app, Common, Configured)
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="For people, or for programs.",
+)
+def servers(common: Common, configured: Configured, form: str) -> int:
     """List the configured servers: where each is written, how it is started, and whether it can be. Starts none."""
-    from mcp_lock.report.listing import servers_text
-    from mcp_lock.run import configured, require_servers
+    from mcp_lock import run
+    from mcp_lock.report import inventory
 
-    found = connecting.found(common, common.settings())
-    require_servers({*found.entries}, found)
-    common.print(servers_text(configured(found), found.notes, common.screen()))
+    found = configured.found(common, configured.settings(common))
+    run.require_servers({*found.entries}, found)
+    if form == "json":
+        common.print(inventory.as_json(run.inventory(found)))
+    else:
+        common.print(inventory.as_text(run.inventory(found), common.screen()))
     return 0
 
 
@@ -237,14 +249,14 @@ def show(common: Common, name: str | None, plain: bool) -> int:
 
 
 @command(app, Common)
-@click.argument("which", type=click.Choice(["lock", "report"]), default="lock")
+@click.argument("which", type=click.Choice(["lock", "report", "servers"]), default="lock")
 def schema(common: Common, which: str) -> int:
     """Print the JSON Schema of a file that mcplock writes."""
     import json
 
     from mcp_lock import lockfile
-    from mcp_lock.report import json_
+    from mcp_lock.report import inventory, json_
 
-    described = {"lock": lockfile.schema, "report": json_.schema}[which]()
+    described = {"lock": lockfile.schema, "report": json_.schema, "servers": inventory.schema}[which]()
     common.print(json.dumps(described, indent=2) + "\n")
     return 0

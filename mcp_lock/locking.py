@@ -5,6 +5,7 @@ A server that this machine could not see keeps its pins. Immaterial differences 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from mcp_lock.config import NotReady
 from mcp_lock.contract import Contract, Kind, Surface
 from mcp_lock.errors import LockError, LockMissing, UsageError
 from mcp_lock.lockfile import Lock, ServerPin
-from mcp_lock.outcome import GONE, Report, ServerReport, Status
+from mcp_lock.outcome import GONE, Notice, Report, ServerReport, Status
 from mcp_lock.text import visible
 from mcp_lock.verify import Side, Unseen
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from mcp_lock.config import Entry
+    from mcp_lock.config import Entry, Found
 
 SHORTEST_EXPECTATION = 12
 """Hex digits that an expected digest must have at least."""
@@ -102,15 +103,24 @@ def lock_project(project: run.Project, wish: Wish) -> Locked:
     live = {name: _narrowed(side, pins.get(name), chosen[name]) for name, side in live.items()}
     report = verify.compare(pins, live, project.settings.policy)
     report = replace(report, servers=tuple(_held(server, pins, live, wish) for server in report.servers))
+    fresh = _new_pins(report, pins, live)
+    report = replace(report, servers=tuple(_noticed(server, fresh, project.found) for server in report.servers))
     report = report.with_notes(*project.found.notes).with_sources(run.sources(project.found.entries))
-    new = Lock({**old.servers, **dict(pins.items()), **_new_pins(report, pins, live)})
+    new = Lock({**old.servers, **dict(pins.items()), **fresh})
     new = Lock({name: pin for name, pin in new.servers.items() if not _is_gone(name, report)})
     refused = _unexpected(report, live, wish.expect) if wish.expect else ""
     if not refused and _content(project.lockfile) != before:
         refused = f"nothing written: somebody else wrote {project.lockfile.name} meanwhile; run this once more"
     is_empty = not new.servers and not project.lockfile.exists()  # an empty lock would hide that there is none
-    written = not (refused or wish.dry_run or is_empty) and lockfile.write(project.lockfile, new)
+    written = not (refused or wish.dry_run or is_empty) and _write(project, new)
     return Locked(report, new, written, wish.dry_run, refused)
+
+
+def _write(project: run.Project, new: Lock) -> bool:
+    if project.makes_room:
+        with suppress(OSError):  # writing says better what is the matter
+            project.lockfile.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return lockfile.write(project.lockfile, new)
 
 
 def _content(path: Path) -> bytes | None:
@@ -208,6 +218,12 @@ def _held(server: ServerReport, pins: Mapping[str, ServerPin], live: Mapping[str
         what = " and ".join(kind.value.replace("-", " ") for kind in emptied)
         return replace(server, status=Status.HELD, error=f"lists no {what} any more; not written without --allow-empty")
     return server
+
+
+def _noticed(server: ServerReport, fresh: Mapping[str, ServerPin], found: Found) -> ServerReport:
+    """The report on a server, with a word on a launch spec that is locked and does not pin the program."""
+    why = found.entries[server.name].unpinned if server.name in fresh else ""
+    return replace(server, notices=(*server.notices, Notice(launch.may_change(why)))) if why else server
 
 
 def _new_pins(report: Report, pins: Mapping[str, ServerPin], live: Mapping[str, Side]) -> dict[str, ServerPin]:

@@ -66,12 +66,6 @@ class Common:
         """Where the lock is, or would be."""
         return (self.directory / self.lockfile).resolve() if self.lockfile else self.root / LOCK_NAME
 
-    def settings(self) -> Settings:
-        """The project's settings. Raises `ConfigError`."""
-        from mcp_lock import settings
-
-        return settings.read(self.root)
-
     def screen(self) -> Options:
         """How a report is to look on this stdout."""
         from mcp_lock.report import Options
@@ -171,6 +165,7 @@ class Configured:
 
     config: tuple[str, ...]
     client: str | None
+    scope: str
     include_disabled: bool
     run_changed: bool
     env: tuple[str, ...]
@@ -185,25 +180,61 @@ class Configured:
 
         return given.headers(self.header)
 
+    def lock_path(self, common: Common) -> Path:
+        """Where the lock is, or would be: that of the user's own servers is no project's. Raises `UsageError`."""
+        if common.lockfile or self.scope == "project":
+            return common.lock_path
+        from mcp_lock.config import user
+
+        return user.lock_path(os.environ, sys.platform)
+
+    def root(self, common: Common) -> Path:
+        """The directory that paths in the lock are relative to. Raises `UsageError`."""
+        if self.scope == "project":
+            return common.root
+        from mcp_lock.config import user
+
+        return user.home(os.environ, sys.platform)
+
+    def settings(self, common: Common) -> Settings:
+        """The project's settings; the user's own servers have none. Raises `ConfigError`."""
+        from mcp_lock import settings
+
+        return settings.read(common.root) if self.scope == "project" else settings.Settings()
+
     def found(self, common: Common, settings: Settings) -> Found:
         """The configured servers. Raises `ConfigError` and `UsageError`."""
         from mcp_lock import config
         from mcp_lock.config import given
 
+        root = self.root(common)
         env = given.variables(self.env, self.env_file, os.environ)
         headers = given.headers(self.header)
-        disabled = self.include_disabled
+        document = settings.document
+        extra = config.Extra(document, settings.servers, settings.shown) if document and settings.servers else None
         if paths := self._paths(common, settings):
             return config.read(
-                paths, common.root, environ=os.environ, include_disabled=disabled, env=env, headers=headers
+                paths,
+                root,
+                environ=os.environ,
+                include_disabled=self.include_disabled,
+                env=env,
+                headers=headers,
+                excluded=settings.excluded,
+                extra=extra,
+                unpinned=settings.unpinned,
             )
         return config.find(
-            common.root,
+            root,
             environ=os.environ,
             client=self.client,
-            include_disabled=disabled,
+            include_disabled=self.include_disabled,
             env=env,
             headers=headers,
+            scope=self.scope,
+            excluded=settings.excluded,
+            extra=extra,
+            unpinned=settings.unpinned,
         )
 
     def _paths(self, common: Common, settings: Settings) -> list[str | Path]:
@@ -236,14 +267,17 @@ class Connecting(Configured):
 
         if trust_rev and self.run_changed:
             raise UsageError("--run-changed starts what nobody has reviewed, and --trust-rev nothing else: choose one")
+        if trust_rev and self.scope == "user":
+            raise UsageError("--trust-rev is for what is in a repository, which the user's own files are not")
         trusted = _trusted(common, trust_rev)
-        settings = trusted.settings if trusted else common.settings()
+        settings = trusted.settings if trusted else self.settings(common)
         found = self.found(common, settings)
         silent = self.no_progress or common.quiet or bool(os.environ.get("CI")) or not sys.stderr.isatty()
         with waiting(None if silent else sys.stderr) as progress:
             talk = Talk(starting=lambda line: complain(f"starting {line}"), progress=progress)
             limits = Limits(self.timeout or settings.timeout or TIMEOUT, self.retries, self.jobs)
-            yield Project(found, common.lock_path, limits, talk, self.run_changed, self.runs, settings, trusted)
+            path, is_own = self.lock_path(common), self.scope == "user" and not common.lockfile
+            yield Project(found, path, limits, talk, self.run_changed, self.runs, settings, trusted, is_own)
 
 
 def _trusted(common: Common, revision: str | None) -> Trusted | None:
@@ -276,6 +310,13 @@ _CONFIGURED = [
         help="Read this config (- is stdin) instead of looking for some. Repeatable.",
     ),
     click.option("--client", metavar="NAME", help="Read the files of this client alone."),
+    click.option(
+        "--scope",
+        type=click.Choice(["project", "user"]),
+        default="project",
+        show_default=True,
+        help="Read the clients' files of the project, or your own ones, which have a lock of their own.",
+    ),
     click.option("--include-disabled", is_flag=True, help="Also servers that are switched off."),
     click.option("--run-changed", is_flag=True, help="Also start servers whose launch spec is not the locked one."),
     click.option("--env", metavar="NAME[=VALUE]", multiple=True, help="Value of a variable. Never stored."),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_lock.connect import Limits
-    from mcp_lock.report.listing import Configured
+    from mcp_lock.report.inventory import Configured, Inventory
     from mcp_lock.trust import Trusted
 
 
@@ -53,6 +53,8 @@ class Project:
     """Those that count: the trusted ones if there are any."""
     trusted: Trusted | None = None
     """What a reviewed revision says, if it is to decide which servers may be started."""
+    makes_room: bool = False
+    """Whether the lock's directory is made where there is none."""
 
 
 def verify_project(project: Project, names: Sequence[str]) -> Report:
@@ -232,15 +234,25 @@ def _digests(surface: Surface, kind: Kind) -> dict[str, str]:
     return {name: contract.digest for name, contract in surface.contracts(kind).items()}
 
 
-def configured(found: Found) -> list[Configured]:
-    """Every configured server in words, for `servers`."""
-    return [_configured(entry) for entry in found.entries.values()]
+def inventory(found: Found) -> Inventory:
+    """Everything that is configured, in words, for `servers`."""
+    from mcp_lock.report.inventory import Inventory
+
+    return Inventory(tuple(map(_configured, found.entries.values())), found.files, found.looked, found.notes)
 
 
 def _configured(entry: Entry) -> Configured:
-    from mcp_lock.report.listing import Configured
+    from mcp_lock.report.inventory import Configured
 
-    state = entry.server.reason if isinstance(entry.server, NotReady) else "ready"
-    how = launch.shown(entry.launch) if entry.launch else ""
-    where = tuple(f"{source} ({source.client})" for source in entry.sources)
-    return Configured(entry.name, state, where, how, entry.notes)
+    why = entry.server if isinstance(entry.server, NotReady) else None
+    state = why.status.value if why else "ready"
+    return Configured(
+        entry.name,
+        "invalid" if why and why.invalid else state,
+        why.reason if why else "",
+        tuple((source.client, source.file, source.line) for source in entry.sources),
+        entry.launch,
+        entry.notes,
+        entry.unpinned,
+        tuple(sorted(entry.approved)),
+    )

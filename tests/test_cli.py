@@ -6,6 +6,7 @@ import json
 import re
 import sys
 
+import jsonschema
 import pytest
 
 from mcp_lock import lockfile
@@ -423,6 +424,65 @@ def test_servers_shows_what_is_configured_and_starts_nothing(project):
     assert "notes  ready" in result.out
     assert "NOT_SET" in result.out
     assert ".mcp.json:3 (claude-code)" in result.out
+
+
+def test_servers_as_json_are_as_their_schema_says_and_harmless(project):
+    secret = "Zq7-never-shown-4711"
+    project.configure(
+        "a\x1b[31m##[error]", command="npx", args=["-y", "pkg"], env={"API_KEY": secret}, autoApprove=["x"]
+    )
+    project.configure("b", type="http", url="https://b.example.com/mcp", headers={"X-A": "${NOT_SET}"})
+    project.configure("c", command=5)
+    (project.root / "librechat.yaml").write_text("mcpServers:\n  c: {command: srv}\n  d: {url: ws://d}\n")
+    result = project.run("servers", "-f", "json", MCPLOCK_SKIP="gone")
+    assert result.code == 0
+    assert secret not in result.out
+    assert not set(result.out) & {"\x1b"}
+    assert "##" not in result.out
+    document = json.loads(result.out)
+    jsonschema.Draft202012Validator(json.loads(project.run("schema", "servers").out)).validate(document)
+    first, second, third, fourth = document["servers"]
+    assert first["name"] == "a\x1b[31m##[error]"
+    assert first["launch"] == {
+        "transport": "stdio",
+        "command": "npx",
+        "args": ["-y", "pkg"],
+        "env": {"API_KEY": "<redacted>"},
+    }
+    assert (first["unpinned"], first["approved"]) == (
+        "npx starts pkg without an exact version: write pkg@VERSION",
+        ["x"],
+    )
+    assert [one["state"] for one in document["servers"]] == ["ready", "unreadable", "invalid", "unreadable"]
+    assert second["reason"].startswith(".mcp.json:")
+    assert (third["launch"], third["transport"]) == (None, None)
+    assert third["sources"] == [
+        {"client": "claude-code", "file": ".mcp.json", "line": 23},
+        {"client": "librechat", "file": "librechat.yaml", "line": 2},
+    ]
+    assert fourth["transport"] == "sse"
+    assert document["files"] == [".mcp.json", "librechat.yaml"]
+    assert document["notes"] == ["MCPLOCK_SKIP names gone, which is not configured"]
+    assert ".zed/settings.json" in document["looked"]
+    assert project.run("servers", "-f", "json", MCPLOCK_SKIP="gone").out == result.out
+
+
+def test_a_launch_that_can_change_under_the_lock_is_noted_when_it_is_locked_and_listed(project, tmp_path):
+    project.serve("notes", SEARCH)
+    entry = project.entries["notes"]
+    runner = tmp_path / "npx"
+    words = " ".join(f"'{word}'" for word in (entry["command"], *entry["args"]))
+    runner.write_text(f"#!/bin/sh\nexec {words}\n")
+    runner.chmod(0o755)
+    said = "can change under the lock: npx starts pkg without an exact version: write pkg@VERSION"
+    project.configure("notes", command=str(runner), args=["-y", "pkg"])
+    assert said in " ".join(project.run("servers").out.split())
+    assert said in " ".join(project.run("lock").out.split())
+    assert "can change" not in project.run("lock").out  # nothing was locked anew
+    verified = project.run("verify", "-v")
+    assert (verified.code, "can change" in verified.out) == (0, False)
+    project.configure("notes", command=str(runner), args=["-y", "pkg@1.2.3"])
+    assert "can change" not in project.run("lock").out + project.run("servers").out
 
 
 def test_show_tells_what_is_pinned(project):

@@ -8,20 +8,24 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mcp_lock import config
-from mcp_lock.config import Entry, Found, HttpServer, NotReady, StdioServer
-from mcp_lock.config.clients import CLIENTS, SPELLINGS, Client
+from mcp_lock.config import Entry, Extra, Found, HttpServer, NotReady, StdioServer, toml
+from mcp_lock.config.clients import CLIENTS
 from mcp_lock.config.given import env_file, headers, variables
 from mcp_lock.config.root import project_root
+from mcp_lock.config.spellings import SPELLINGS
 from mcp_lock.errors import ConfigError, UsageError
 from mcp_lock.launch import LaunchSpec
 from mcp_lock.outcome import Status
+
+if TYPE_CHECKING:
+    from mcp_lock.config.client import Client
 
 CASES = Path(__file__).parent / "cases" / "config"
 SAMPLES = sorted(path for path in CASES.glob("*/*") if not path.name.endswith(".expect.json"))
@@ -38,13 +42,19 @@ BESIDE = {
     "settings.env": b"# settings\nLEVEL='deep'\nexport DB_PASSWORD=hush-hush-hush\n",
     "token.txt": b"file-value\n",
 }
-FILES = {client.name: client.files[0] for client in CLIENTS}
+FIRST = {client.name: (*client.files, *client.user.get("linux", ()))[0] for client in reversed(CLIENTS)}
+
+
+def place(root: Path, sample: Path) -> Path:
+    """Where a sample is put: where its expectation says, else where its client keeps its first file."""
+    name = expected(sample).get("at", FIRST.get(sample.parent.name, sample.name))
+    name = name.replace("$XDG_CONFIG_HOME", "~/.config").removesuffix("*") + sample.name * name.endswith("*")
+    return root / name.removeprefix("~/")
 
 
 def project(root: Path, sample: Path, data: bytes | None = None) -> Path:
-    """A project whose one config is `sample`, kept where its client keeps it."""
-    name = FILES.get(sample.parent.name, sample.name)
-    path = root / (name + "c" if sample.suffix == ".jsonc" else name)
+    """A project, or a home directory, whose one config is `sample`."""
+    path = place(root, sample)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(sample.read_bytes() if data is None else data)
     (root / "sub").mkdir(exist_ok=True)
@@ -53,15 +63,20 @@ def project(root: Path, sample: Path, data: bytes | None = None) -> Path:
     return path
 
 
-def load(root: Path, path: Path) -> Found:
-    known = any(str(path).endswith(file) for client in CLIENTS for file in client.files)
-    return config.find(root, environ=ENVIRON) if known else config.read([path], root, environ=ENVIRON)
+def load(root: Path, path: Path, sample: Path) -> Found:
+    wanted = expected(sample)
+    if sample.parent.name == "file":
+        return config.read([path], root, environ=ENVIRON)
+    if wanted.get("at", FIRST[sample.parent.name]).startswith(("~", "$")):
+        home = {**ENVIRON, "HOME": str(root)}
+        return config.find(root, environ=home, scope="user", platform=wanted.get("platform", "linux"))
+    return config.find(root, environ=ENVIRON, client=wanted.get("client"))
 
 
-def told(root: Path, path: Path) -> dict[str, Any]:
+def told(root: Path, path: Path, sample: Path) -> dict[str, Any]:
     """What reading comes to, in the form of an `.expect.json`."""
     try:
-        found = load(root, path)
+        found = load(root, path, sample)
     except ConfigError as error:
         return {"error": str(error)}
     return {
@@ -72,7 +87,8 @@ def told(root: Path, path: Path) -> dict[str, Any]:
 
 def told_entry(entry: Entry, root: Path) -> dict[str, Any]:
     launch = {name: value for name, value in asdict(entry.launch).items() if value} if entry.launch else None
-    result: dict[str, Any] = {"line": entry.sources[0].line, "launch": launch}
+    (source,) = entry.sources
+    result: dict[str, Any] = {"client": source.client, "line": source.line, "launch": launch}
     match entry.server:
         case NotReady(status, reason, invalid):
             result[status.value] = reason
@@ -82,6 +98,7 @@ def told_entry(entry: Entry, root: Path) -> dict[str, Any]:
         case HttpServer(url, transport, sent, _):
             result |= {"url": url, "transport": transport, "headers": dict(sent)}
     result |= {"notes": [*entry.notes]} if entry.notes else {}
+    result |= {"approved": sorted(entry.approved)} if entry.approved else {}
     plain = json.dumps(result, ensure_ascii=False).replace(str(root), "ROOT")
     return json.loads(plain)
 
@@ -116,16 +133,23 @@ def one(**entry: object) -> dict[str, object]:
     return {"mcpServers": {"s": entry}}
 
 
+SETTINGS = ("why", "at", "client", "platform")
+"""What an expectation says of the sample rather than of what it reads as."""
+
+
+def outcome(sample: Path) -> dict[str, Any]:
+    return {name: value for name, value in expected(sample).items() if name not in SETTINGS}
+
+
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_sample_reads_as_its_expectation_says(sample: Path, tmp_path: Path) -> None:
-    wanted = expected(sample)
-    assert wanted.pop("why")
-    assert told(tmp_path, project(tmp_path, sample)) == wanted
+    assert expected(sample)["why"]
+    assert told(tmp_path, project(tmp_path, sample), sample) == outcome(sample)
 
 
 def test_every_client_has_two_samples_and_every_sample_a_client() -> None:
-    counts = {name: sum(sample.parent.name == name for sample in SAMPLES) for name in (*FILES, "file")}
-    assert min(counts.values()) >= 2
+    counts = {name: sum(sample.parent.name == name for sample in SAMPLES) for name in (*FIRST, "file")}
+    assert {name: count for name, count in counts.items() if count < 2} == {}
     assert sum(counts.values()) == len(SAMPLES)
 
 
@@ -138,12 +162,12 @@ ENCODINGS = {
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-@pytest.mark.parametrize("sample", [s for s in SAMPLES if s.stem not in ("utf16", "windows")], ids=lambda s: s.name)
+@pytest.mark.parametrize(
+    "sample", [s for s in SAMPLES if s.stem not in ("utf16", "windows", "bom")], ids=lambda s: s.name
+)
 def test_a_sample_reads_the_same_in_every_encoding(sample: Path, encoding: str, tmp_path: Path) -> None:
     data = ENCODINGS[encoding](sample.read_text("utf-8"))
-    wanted = expected(sample)
-    del wanted["why"]
-    assert told(tmp_path, project(tmp_path, sample, data)) == wanted
+    assert told(tmp_path, project(tmp_path, sample, data), sample) == outcome(sample)
 
 
 def test_servers_with_odd_names_keep_them_to_the_letter(tmp_path: Path) -> None:
@@ -228,7 +252,7 @@ def test_what_was_looked_for_is_told_when_nothing_is_there(tmp_path: Path) -> No
     assert found.entries == {}
     assert found.files == ()
     assert found.root == tmp_path
-    assert found.looked == tuple(file for client in CLIENTS for file in client.files)
+    assert found.looked == tuple(dict.fromkeys(file for client in CLIENTS for file in client.files))
 
 
 def test_an_mcp_json_without_servers_gets_a_note_and_other_settings_none(tmp_path: Path) -> None:
@@ -270,7 +294,7 @@ def test_a_repeated_map_of_servers_is_an_error(tmp_path: Path) -> None:
 
 
 def test_an_unknown_client_is_a_usage_error_that_names_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"--client curser: known are claude-code, vscode, cursor, codex, gemini-cli"):
+    with pytest.raises(UsageError, match=r"--client curser: known are claude-code, copilot-cli, vscode, .*goose$"):
         config.find(tmp_path, environ={}, client="curser")
 
 
@@ -462,8 +486,11 @@ ENTRY = st.dictionaries(
 SERVERS = st.dictionaries(st.text(max_size=5).map("s".__add__), ENTRY | VALUE, max_size=4)
 
 
-@pytest.mark.parametrize("client", [c for c in CLIENTS if c.files[0].endswith(".json")], ids=lambda client: client.name)
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+PLAIN = [client for client in CLIENTS if client.files and client.files[0].endswith(".json") and len(client.at[0]) == 1]
+
+
+@pytest.mark.parametrize("client", PLAIN, ids=lambda client: client.files[0])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(servers=SERVERS)
 def test_no_entry_however_odd_costs_its_siblings(client: Client, servers: dict[str, Any], tmp_path: Path) -> None:
     (key,) = client.at[0]
@@ -490,6 +517,181 @@ def test_a_lock_above_the_git_tree_is_another_projects(tmp_path: Path) -> None:
     (tmp_path / "mcp.lock").touch()
     (tmp_path / "a" / ".git").mkdir(parents=True)
     assert project_root(tmp_path / "a") == tmp_path / "a"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_root"),
+    [
+        ("mcplock.toml", "", True),
+        ("pyproject.toml", "[project]\n\n[tool.mcplock]\nfail-on = 1\n", True),
+        ("pyproject.toml", "[ tool . mcplock.servers.x ]\n", True),
+        ("pyproject.toml", "[tool.mcplocks]\n# [tool.mcplock]\n", False),
+        (".continue/mcpServers/a.yaml", "mcpServers: []", True),
+        (".zed/settings.json", '{"theme": "x"}', False),
+        (".zed/settings.json", '{"context_servers": {}}', True),
+        ("crush.json", '{"lsp": {}}', False),
+    ],
+)
+def test_settings_or_a_file_that_may_hold_servers_make_a_project(
+    name: str, text: str, is_root: bool, tmp_path: Path
+) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    path = tmp_path / "a" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-16" if "context" in text else "utf-8")
+    assert project_root(inner) == (tmp_path / "a" if is_root else tmp_path)
+
+
+def test_settings_further_up_come_before_a_config_and_after_a_lock(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    write(inner, ".mcp.json", {})
+    (tmp_path / "a" / "mcplock.toml").touch()
+    assert project_root(inner) == tmp_path / "a"
+    (tmp_path / "mcp.lock").touch()
+    assert project_root(inner) == tmp_path
+
+
+def settings_of(text: str) -> Extra:
+    return Extra(toml.parse(text), ("tool", "mcplock", "servers"), "pyproject.toml")
+
+
+def test_servers_in_the_settings_add_to_those_of_files_and_take_their_place(tmp_path: Path) -> None:
+    write(tmp_path, ".mcp.json", {"mcpServers": {"s": {"command": "srv"}, "t": {"command": "t"}}})
+    extra = settings_of(
+        """[tool.mcplock.servers.s]
+command = "other"
+args = ["${REGION}", "${env:REGION}", "${workspaceFolder}"]
+
+[tool.mcplock.servers.u]
+url = "https://u.example.com/mcp"
+headers = {Authorization = "Bearer ${TOKEN}"}
+
+[tool.mcplock.servers.w]
+command = 5
+"""
+    )
+    environ = {"REGION": "north", "TOKEN": "t0"}
+    for found in (
+        config.find(tmp_path, environ=environ, extra=extra),
+        config.read([tmp_path / ".mcp.json"], tmp_path, environ=environ, extra=extra),
+    ):
+        assert [*found.entries] == ["s", "t", "u", "w"]
+        assert stdio(found.entries["s"]).argv == ("other", "north", "north", str(tmp_path))
+        assert [str(source) for source in found.entries["s"].sources] == ["pyproject.toml:1"]
+        assert found.entries["s"].sources[0].client == "mcplock"
+        assert http(found.entries["u"]).headers == {"Authorization": "Bearer t0"}
+        assert not_ready(found.entries["w"]).reason.startswith(
+            "pyproject.toml:10:1: server w: command must be a string"
+        )
+        assert found.files == (".mcp.json", "pyproject.toml")
+
+
+def test_a_server_in_the_settings_ends_a_conflict_between_files(tmp_path: Path) -> None:
+    write(tmp_path, ".mcp.json", one(command="srv"))
+    write(tmp_path, ".cursor/mcp.json", one(command="other"))
+    assert not_ready(config.find(tmp_path, environ={}).entries["s"]).invalid
+    extra = settings_of('[tool.mcplock.servers.s]\ncommand = "third"')
+    assert stdio(config.find(tmp_path, environ={}, extra=extra).entries["s"]).argv == ("third",)
+
+
+def test_settings_without_servers_add_nothing_and_those_of_the_wrong_kind_are_an_error(tmp_path: Path) -> None:
+    assert config.find(tmp_path, environ={}, extra=settings_of("[tool.mcplock]\nx = 1")).files == ()
+    with pytest.raises(ConfigError, match=r"^pyproject\.toml:2:1: tool\.mcplock\.servers must be a table of servers$"):
+        config.find(tmp_path, environ={}, extra=settings_of("[tool.mcplock]\nservers = 1"))
+
+
+def test_an_excluded_server_is_skipped_with_its_reason_and_one_that_is_not_there_is_noted(tmp_path: Path) -> None:
+    write(tmp_path, ".mcp.json", {"mcpServers": {"a": {"command": "srv"}, "b": {"command": "srv"}}})
+    reasons = dict.fromkeys(("b", "gone\x1b"), "left out by mcplock.toml:2")
+    for found in (
+        config.find(tmp_path, environ={}, excluded=reasons),
+        config.read([tmp_path / ".mcp.json"], tmp_path, environ={}, excluded=reasons),
+    ):
+        assert not_ready(found.entries["b"]) == NotReady(Status.SKIPPED, ".mcp.json:6: left out by mcplock.toml:2")
+        assert stdio(found.entries["a"])
+        assert found.notes == ("server gone is not configured: left out by mcplock.toml:2",)
+
+
+def test_a_file_that_several_clients_keep_is_read_as_the_one_whose_servers_it_holds(tmp_path: Path) -> None:
+    path = write(tmp_path, ".mcp.json", {"servers": {"s": {"command": "srv", "args": ["${A}"]}}})
+    for found in (config.find(tmp_path, environ={}), config.read([path], tmp_path, environ={})):
+        assert found.entries["s"].sources[0].client == "visual-studio"
+        assert stdio(found.entries["s"]).argv == ("srv", "${A}")
+    assert config.find(tmp_path, environ={}, client="copilot-cli").entries == {}
+    assert config.find(tmp_path, environ={}, client="visual-studio").entries.keys() == {"s"}
+
+
+def test_the_longest_ending_says_whose_file_it_is(tmp_path: Path) -> None:
+    path = write(tmp_path, "sub/.warp/.mcp.json", one(command="srv"))
+    entry = config.read([path], tmp_path, environ={}).entries["s"]
+    assert (entry.sources[0].client, stdio(entry).cwd) == ("warp", tmp_path / "sub")
+
+
+def test_every_file_of_a_directory_is_read_but_those_of_other_kinds(tmp_path: Path) -> None:
+    for name in ("b.yaml", "a.yml", "c.json", "d.jsonc"):
+        path = tmp_path / ".continue" / "mcpServers" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"mcpServers": [{"name": path.stem, "command": "srv"}]}))
+    (path.parent / "README.md").write_text("no config")
+    (path.parent / "sub.yaml").mkdir()
+    found = config.find(tmp_path, environ={})
+    assert [*found.entries] == ["a", "b", "c", "d"]
+    assert found.files[0] == ".continue/mcpServers/a.yml"
+    (path.parent / "e.yaml").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(ConfigError, match=r"^\.continue/mcpServers/e\.yaml: not a regular file"):
+        config.find(tmp_path, environ={})
+
+
+def test_one_name_in_two_files_of_a_directory_is_a_conflict_that_names_both(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write(tmp_path, f".continue/mcpServers/{name}.json", {"mcpServers": [{"name": "s", "command": name}]})
+    reason = not_ready(config.find(tmp_path, environ={}).entries["s"]).reason
+    assert reason.endswith("make them equal, or choose with --config .continue/mcpServers/a.json")
+
+
+def test_a_script_of_crush_is_mentioned_and_never_run(tmp_path: Path) -> None:
+    (tmp_path / ".crushrc").write_text(f"touch {tmp_path}/started\n")
+    (note,) = config.find(tmp_path, environ={}).notes
+    assert note == ".crushrc is a script that Crush runs: it is neither run nor read, so servers in it are not seen"
+    write(tmp_path, "crush.json", {"mcp": {"s": {"type": "stdio", "command": f"$(touch {tmp_path}/started)"}}})
+    assert "never run" in not_ready(config.find(tmp_path, environ={}).entries["s"]).reason
+    assert not (tmp_path / "started").exists()
+
+
+APPROVED = [
+    ({"autoApprove": ["a", "b", 5]}, {"a", "b"}),
+    ({"alwaysAllow": ["a"], "autoApprove": ["c"]}, {"a", "c"}),
+    ({"trust": True}, {"*"}),
+    ({"autoApprove": True, "alwaysAllow": "a"}, {"*"}),
+    ({"trust": "yes", "tools": ["x"]}, set()),
+    ({"tools": {"a": {"approval_mode": "approve"}, "b": {"approval_mode": "prompt"}, "c": 1}}, {"a"}),
+]
+
+
+@pytest.mark.parametrize(("members", "names"), APPROVED)
+def test_tools_that_are_called_without_asking_are_known(
+    members: dict[str, object], names: set[str], tmp_path: Path
+) -> None:
+    write(tmp_path, ".mcp.json", one(command="srv", **members))
+    assert config.find(tmp_path, environ={}).entries["s"].approved == names
+
+
+def test_tools_that_any_client_calls_without_asking_are_known_for_the_server(tmp_path: Path) -> None:
+    write(tmp_path, ".mcp.json", one(command="srv", autoApprove=["a"]))
+    write(tmp_path, ".roo/mcp.json", one(command="srv", alwaysAllow=["b"]))
+    write(tmp_path, ".kiro/settings/mcp.json", one(command="srv", autoApprove=["c"], disabled=True))
+    assert config.find(tmp_path, environ={}).entries["s"].approved == {"a", "b"}
+
+
+def test_an_entry_knows_whether_its_launch_is_pinned(tmp_path: Path) -> None:
+    specs = {"a": ["-y", "x"], "b": ["-y", "x@1.2.3"], "c": 5}
+    write(tmp_path, ".mcp.json", {"mcpServers": {n: {"command": "npx", "args": args} for n, args in specs.items()}})
+    told = {name: entry.unpinned for name, entry in config.find(tmp_path, environ={}).entries.items()}
+    assert told == {"a": "npx starts x without an exact version: write x@VERSION", "b": "", "c": ""}
 
 
 def test_given_values_are_read_from_pairs_and_files(tmp_path: Path) -> None:

@@ -13,7 +13,19 @@ from scripts.print_docs import PAGES
 from tests.project import tool
 
 ROOT = Path(__file__).parent.parent
-SLOW = {"mcp", "mcp_types", "pydantic", "rich", "jsonschema", "jsonschema_rs", "httpx2", "anyio", "asyncio", "tomllib"}
+SLOW = {
+    "mcp",
+    "mcp_types",
+    "pydantic",
+    "rich",
+    "jsonschema",
+    "jsonschema_rs",
+    "httpx2",
+    "yaml",
+    "anyio",
+    "asyncio",
+    "tomllib",
+}
 
 
 def loaded_by(*args: str, cwd: Path = ROOT) -> set[str]:
@@ -35,6 +47,13 @@ def test_help_loads_fewer_than_200_modules_and_none_that_is_slow():
     assert "mcp_lock.cli" in modules
     assert len(modules) < 200
     assert {module.partition(".")[0] for module in modules} & SLOW == set()
+
+
+def test_yaml_is_loaded_for_a_yaml_file_alone(project):
+    project.serve("notes", tool("search"))
+    assert "yaml" not in loaded_by("servers", cwd=project.root)
+    (project.root / "librechat.yaml").write_text("mcpServers: {}\n")
+    assert "yaml" in loaded_by("servers", cwd=project.root)
 
 
 def test_verifying_a_stdio_server_loads_neither_an_sdk_nor_an_http_client(project):

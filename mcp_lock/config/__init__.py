@@ -6,6 +6,7 @@ types are here; finding and merging is in `discover`, which `find` and `read` le
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from mcp_lock.config.document import Document
     from mcp_lock.launch import LaunchSpec
     from mcp_lock.outcome import Status
 
@@ -82,6 +84,10 @@ class Entry:
     server: Server | NotReady
     notes: tuple[str, ...] = ()
     """What was read with a grain of salt: visible text, one line each."""
+    approved: frozenset[str] = frozenset()
+    """The tools that a client calls without asking, as the servers' entries say; `*` for all."""
+    unpinned: str = ""
+    """Why another program may start tomorrow under the same spec; empty when it is pinned or nobody wants to know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,17 @@ def project_root(start: Path) -> Path:
     return root.project_root(start)
 
 
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """Servers in mcplock's own settings: they add to those of the files, or take the place of one of the same name."""
+
+    document: Document
+    keys: tuple[str, ...]
+    """That lead to the table of servers; there need not be one."""
+    shown: str
+    """The file as messages name it."""
+
+
 def find(
     root: Path,
     *,
@@ -114,16 +131,25 @@ def find(
     include_disabled: bool = False,
     env: Mapping[str, str] | None = None,
     headers: Mapping[str, str] | None = None,
+    scope: str = "project",
+    platform: str = sys.platform,
+    excluded: Mapping[str, str] | None = None,
+    extra: Extra | None = None,
+    unpinned: str = "note",
 ) -> Found:
     """The servers that the project at `root` configures, or those of one client.
 
-    `env` and `headers` hold what `--env`, `--env-file` and `--header` supply (see `given`). Raises `ConfigError` for a
-    file that cannot be read as a whole; `UsageError` for an unknown client.
+    `env` and `headers` hold what `--env`, `--env-file` and `--header` supply (see `given`); `excluded` the servers to
+    leave out, each with the reason; `unpinned` says what becomes of those whose program is not pinned. With the scope
+    `user` it is the user's own files instead, where `platform` keeps them. Raises `ConfigError` for a file that cannot
+    be read as a whole; `UsageError` for an unknown client.
     """
     from mcp_lock.config import discover, given
 
-    outside = given.Given(environ, env or {}, headers or {}, include_disabled)
-    return discover.find(root.resolve(), outside, client)
+    outside = given.Given(environ, env or {}, headers or {}, include_disabled, excluded or {}, unpinned)
+    if scope == "user":
+        return discover.find_of_user(outside, client, platform, extra)
+    return discover.find(root.resolve(), outside, client, extra)
 
 
 def read(
@@ -134,6 +160,9 @@ def read(
     include_disabled: bool = False,
     env: Mapping[str, str] | None = None,
     headers: Mapping[str, str] | None = None,
+    excluded: Mapping[str, str] | None = None,
+    extra: Extra | None = None,
+    unpinned: str = "note",
 ) -> Found:
     """The servers of the files at `paths` (`-` is standard input), in the place of discovery; else as `find`.
 
@@ -141,5 +170,5 @@ def read(
     """
     from mcp_lock.config import discover, given
 
-    outside = given.Given(environ, env or {}, headers or {}, include_disabled)
-    return discover.read([str(path) for path in paths], root.resolve(), outside)
+    outside = given.Given(environ, env or {}, headers or {}, include_disabled, excluded or {}, unpinned)
+    return discover.read([str(path) for path in paths], root.resolve(), outside, extra)

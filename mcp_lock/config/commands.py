@@ -134,9 +134,10 @@ def lacks_stdin(argv: Sequence[str]) -> bool:
 def joined(base: str, directory: str) -> str:
     """`directory`, written relative to `base`, seen from the project root: both with `/`, the root itself empty.
 
-    An absolute one, and one that begins with a variable, stays as it is.
+    `base` is absolute where it is no part of the project. An absolute directory, and one that begins with a variable,
+    stays as it is.
     """
     if directory.startswith(("~", "${")) or PurePosixPath(directory).is_absolute() or PureWindowsPath(directory).drive:
         return directory
     parts = [part for part in f"{base}/{directory}".split("/") if part not in {"", "."}]
-    return "/".join(parts)
+    return "/" * base.startswith("/") + "/".join(parts)

@@ -1,6 +1,6 @@
 """A config file as it was read: its values, and where each key of it stands.
 
-What the readers of the formats (`jsonc`, `toml`) return and raise. Nothing here knows what a server is.
+What the readers of the formats (`jsonc`, `toml`, `yaml_`) return and raise. Nothing here knows what a server is.
 """
 
 from __future__ import annotations
@@ -35,9 +35,11 @@ class Repeat:
     key: str
     first: Place
     second: Place
+    noun: str = "key"
+    """`server` for an item of a list, which has its name inside."""
 
     def __str__(self) -> str:
-        return f"duplicate key {self.key} (lines {self.first.line} and {self.second.line})"
+        return f"duplicate {self.noun} {self.key} (lines {self.first.line} and {self.second.line})"
 
 
 @dataclass(frozen=True, slots=True)

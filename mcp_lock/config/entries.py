@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mcp_lock.config import Entry, HttpServer, NotReady, Server, Source, StdioServer, commands
-from mcp_lock.config.clients import TYPES, URL_TYPES
 from mcp_lock.config.files import content
 from mcp_lock.config.given import env_file, is_header_name, is_header_value
 from mcp_lock.config.reading import ConfigFile, EntryError, Reading
+from mcp_lock.config.spellings import TYPES, URL_TYPES
+from mcp_lock.config.switches import approved, distrusted, off
 from mcp_lock.errors import ConfigError
 from mcp_lock.launch import LaunchSpec, literal_secrets, redacted
 from mcp_lock.outcome import Status
@@ -33,51 +34,26 @@ if TYPE_CHECKING:
 def read_entry(raw: RawEntry, file: ConfigFile, given: Given) -> Entry:
     """The server that `raw` configures. Never raises: what is wrong with the entry is kept in it."""
     source = Source(file.client.name if file.known else "file", file.shown, raw.place.line)
-    off = _off(raw, file)
+    why_off = off(raw, file)
     try:
         reading = Reading(raw, file, given)
         launch, server = _read(reading)
     except EntryError as error:
         why = f"{file.shown}:{error.place}: server {one_line(raw.name, 80)}: {error}"
-        broken = NotReady(Status.SKIPPED, off) if off else NotReady(Status.UNREADABLE, why, invalid=True)
-        return Entry(raw.name, (source,), None, broken)
+        broken = NotReady(Status.SKIPPED, why_off) if why_off else NotReady(Status.UNREADABLE, why, invalid=True)
+        return Entry(raw.name, (source,), None, broken, approved=approved(raw.value))
     notes = tuple(reading.notes)
-    if off and given.include_disabled:
-        notes, off = (*notes, f"{off}; read all the same"), ""
-    return Entry(raw.name, (source,), launch, NotReady(Status.SKIPPED, off) if off else server, notes)
-
-
-def _off(raw: RawEntry, file: ConfigFile) -> str:
-    """Why the client itself does not start this server; empty when it does."""
-    place = f"{file.shown}:{raw.place}"
-    client, value = file.client, raw.value
-    for keys, inside in ((client.allowed, False), (client.excluded, True)):
-        names = file.document.value
-        for key in keys:
-            names = names.get(key) if isinstance(names, dict) else None
-        if keys and isinstance(names, list) and (raw.name in names) is inside:
-            return f"{place}: {'left out' if inside else 'not let in'} by {'.'.join(keys)}"
-    if not isinstance(value, dict):
-        return ""
-    for member, state in client.switches.items():
-        if value.get(member) is state:
-            return f"{place}: disabled"
-    if client.overrides and not value.keys() - {"enabled"}:
-        return f"{place}: switches a server on that is configured elsewhere"
-    return ""
+    if why_off and given.include_disabled:
+        notes, why_off = (*notes, f"{why_off}; read all the same"), ""
+    server = NotReady(Status.SKIPPED, why_off) if why_off else server
+    return Entry(raw.name, (source,), launch, server, notes, approved(raw.value))
 
 
 def _read(reading: Reading) -> tuple[LaunchSpec, Server | NotReady]:
-    _distrust_switches(reading)
+    for note in distrusted(reading.fields, reading.file.client):
+        reading.note(note)
     transport = _transport(reading)
     return _stdio(reading) if transport == "stdio" else _remote(reading, transport)
-
-
-def _distrust_switches(reading: Reading) -> None:
-    client = reading.file.client
-    for member, state in (("disabled", True), ("enabled", False)):
-        if reading.fields.get(member) is state and member not in client.switches:
-            reading.note(f"{client.title} knows no {member}, so the server counts as enabled")
 
 
 def _transport(reading: Reading) -> str:
@@ -92,11 +68,11 @@ def _transport(reading: Reading) -> str:
     if command and url and not declared:
         raise reading.wrong("has both a command and a url: remove one, or say which with type")
     if declared == "stdio" and not command:
-        raise reading.wrong("type says stdio, but there is no command", spelling)
+        raise reading.wrong("type says stdio, but there is no command: write one", spelling)
     if declared not in ("", "stdio") and not url:
-        raise reading.wrong(f"type says {declared}, but there is no url", spelling)
+        raise reading.wrong(f"type says {declared}, but there is no url: write one", spelling)
     if not command and not url:
-        raise reading.wrong("has neither a command nor a url")
+        raise reading.wrong("has neither a command nor a url: write one of them")
     return declared or ("stdio" if command else _untyped(reading))
 
 
@@ -114,7 +90,7 @@ def _raw_words(reading: Reading) -> list[str]:
     command = reading.get("command")
     first = reading.strings("command") if isinstance(command, list) else [reading.string("command")]
     if not first[0].strip():
-        raise reading.wrong(f"{spelling} is empty", spelling)
+        raise reading.wrong(f"{spelling} is empty: write the program to start", spelling)
     if any(char < " " for char in first[0]):
         raise reading.wrong(f"{spelling} holds a control character: a path needs doubled backslashes", spelling)
     return [*first, *reading.strings("args")]
@@ -173,7 +149,7 @@ def _named_variables(reading: Reading) -> dict[str, str]:
     items = value if isinstance(value, list) else [] if value is None else [value]
     names = [item.get("name") if isinstance(item, dict) else item for item in items]
     if not isinstance(value, list | None) or not all(isinstance(name, str) for name in names):
-        raise reading.wrong(f"{spelling} must be a list of names", spelling)
+        raise reading.wrong(f'{spelling} must be a list of names: write ["FIRST", "SECOND"]', spelling)
     return {str(name): reading.given_variable(str(name), spelling) for name in names}
 
 
@@ -291,7 +267,7 @@ def _unreachable(reading: Reading, transport: str, url: str) -> str:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        raise reading.wrong("url is malformed", reading.spelling("url")) from None
+        raise reading.wrong("url is malformed: write https://HOST/PATH", reading.spelling("url")) from None
     if transport == "ws" or parts.scheme in ("ws", "wss"):
         return "a WebSocket server cannot be checked"
     if parts.scheme in ("unix", "pipe"):

@@ -13,11 +13,13 @@ import re
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+Keys: TypeAlias = "tuple[str, ...]"
 
 
 class Kind(Enum):
@@ -31,6 +33,10 @@ class Kind(Enum):
     """A path that the client knows, such as the project's."""
     OUTSIDE = auto()
     """Something only the client itself can answer."""
+    PLACEHOLDER = auto()
+    """What a client puts in for each of its users."""
+    COMMAND = auto()
+    """What a command of the client's shell would print."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +46,29 @@ class Form:
     kind: Kind
     pattern: str
     """A regular expression; its first group is the name, its second one, if any, the default."""
+    shown: Keys
+    """The spellings, as documentation has them."""
 
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-BRACES = Form(Kind.VARIABLE, r"\$\{([^{}$\s]+?)(?::-([^}]*))?\}")
+BRACES = Form(Kind.VARIABLE, r"\$\{([^{}$\s]+?)(?::-([^}]*))?\}", ("${V}", "${V:-d}"))
 """`${V}` and `${V:-d}`; whatever else stands in the braces is a name that no variable has."""
-BARE = Form(Kind.VARIABLE, rf"\$({_NAME})")
-ENV = Form(Kind.VARIABLE, r"\$\{env:([^{}]+)\}")
-CURLY_ENV = Form(Kind.VARIABLE, r"\{env:([^{}]+)\}")
-CURLY_FILE = Form(Kind.FILE, r"\{file:([^{}]+)\}")
-INPUT = Form(Kind.INPUT, r"\$\{input:([^{}]+)\}")
-EDITOR = Form(Kind.OUTSIDE, r"\$\{((?:config|command):[^{}]+)\}")
+BARE = Form(Kind.VARIABLE, rf"\$({_NAME})", ("$V",))
+ENV = Form(Kind.VARIABLE, r"\$\{env:([^{}]+)\}", ("${env:V}",))
+CURLY_ENV = Form(Kind.VARIABLE, r"\{env:([^{}]+)\}", ("{env:V}",))
+CURLY_FILE = Form(Kind.FILE, r"\{file:([^{}]+)\}", ("{file:p}",))
+INPUT = Form(Kind.INPUT, r"\$\{input:([^{}]+)\}", ("${input:id}",))
+EDITOR = Form(Kind.OUTSIDE, r"\$\{((?:config|command):[^{}]+)\}", ("${config:…}", "${command:…}"))
+SECRETS = Form(Kind.VARIABLE, r"\$\{\{\s*secrets\.([^{}\s]+)\s*\}\}", ("${{ secrets.V }}",))
+INPUTS = Form(Kind.INPUT, r"\$\{\{\s*inputs\.([^{}\s]+)\s*\}\}", ("${{ inputs.id }}",))
+USERS = Form(Kind.PLACEHOLDER, r"\{\{\s*([^{}\s]+)\s*\}\}", ("{{NAME}}",))
+SHELL = Form(Kind.COMMAND, r"\$\(((?s:.*))\)", ("$(…)",))
 
 
 def paths(*names: str) -> Form:
     """The form `${name}` for predefined paths: see `_PATHS`."""
-    return Form(Kind.PATH, rf"\$\{{({'|'.join(map(re.escape, names))})\}}")
+    shown = tuple(f"${{{name}}}" for name in names)
+    return Form(Kind.PATH, rf"\$\{{({'|'.join(map(re.escape, names))})\}}", shown)
 
 
 _PATHS = {
@@ -141,6 +154,7 @@ def _pieces(text: str, dialect: Dialect, values: Values) -> Iterator[Expanded]:
 _REFERENCE = re.compile(r"\$(?=\{[^{}]+\})")
 _FOREIGN = {
     "${NAME}": re.compile(r"\$\{[^{}]+\}"),
+    "${{ … }}": re.compile(r"\$\{\{[^{}]+\}\}"),
     "{env:NAME}": re.compile(r"(?<!\$)\{(?:env|file):[^{}]+\}"),
     "%NAME%": re.compile(rf"%{_NAME}%"),
     "$NAME": re.compile(r"\$[A-Z_][A-Z0-9_]{2,}"),
@@ -209,10 +223,20 @@ def _outside(name: str, _default: str | None, _values: Values) -> Expanded:
     return Expanded("", f"${{{name}}}", missing=(f"only the client itself can answer ${{{name}}}",))
 
 
+def _placeholder(name: str, _default: str | None, _values: Values) -> Expanded:
+    return Expanded("", f"{{{{{name}}}}}", missing=(f"only the client itself can answer {{{{{name}}}}}",))
+
+
+def _command(line: str, _default: str | None, _values: Values) -> Expanded:
+    return Expanded("", f"$({line})", missing=("it needs what a command prints, $(…), and that is never run",))
+
+
 _RESOLVE = {
     Kind.VARIABLE: _variable,
     Kind.INPUT: _input,
     Kind.FILE: _file,
     Kind.PATH: _path,
     Kind.OUTSIDE: _outside,
+    Kind.PLACEHOLDER: _placeholder,
+    Kind.COMMAND: _command,
 }

@@ -22,10 +22,22 @@ MAX_BYTES = 16 << 20
 """A config larger than this is none."""
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-_BARE_UTF16 = ((b"{\0", "utf-16-le"), (b"\0{", "utf-16-be"), (b"[\0", "utf-16-le"), (b"\0[", "utf-16-be"))
+_YAML = re.compile(r"(?:(?:[ \t]*(?:#.*)?\r?\n)*)(?:---|-[ \t]|[\w.$\"'/-]+[ \t]*:(?:\s|$))")
+"""How YAML begins, comments aside, and neither TOML nor an object in JSON can."""
 _TOML = re.compile(r"\s*(?:#|\[|[A-Za-z0-9_.\"'-]+\s*=)")
 """How TOML begins and an object in JSON cannot."""
-_SUFFIXES = {".toml": toml.parse, ".json": jsonc.parse, ".jsonc": jsonc.parse}
+
+
+def _yaml(text: str) -> Document:
+    from mcp_lock.config import yaml_  # loads PyYAML, which most projects do not need
+
+    return yaml_.parse(text)
+
+
+_SUFFIXES = {".toml": toml.parse, ".json": jsonc.parse, ".jsonc": jsonc.parse, ".yaml": _yaml, ".yml": _yaml}
+
+SUFFIXES = tuple(_SUFFIXES)
+"""The endings of the files that can be read by name."""
 
 
 def content(path: Path, shown: str) -> bytes:
@@ -42,8 +54,6 @@ def content(path: Path, shown: str) -> bytes:
 
 def load(data: bytes, shown: str) -> Document:
     """The document in `data`; an empty file is an empty one. Raises `ConfigError` naming file, line and column."""
-    if shown.endswith((".yaml", ".yml")):
-        raise ConfigError(f"{shown}: configs in YAML are not read")
     text = _decoded(data, shown)
     if not text.strip():
         return Document({}, {})
@@ -55,12 +65,19 @@ def load(data: bytes, shown: str) -> Document:
 
 def _parser(text: str, shown: str) -> Callable[[str], Document]:
     named = next((parse for suffix, parse in _SUFFIXES.items() if shown.endswith(suffix)), None)
-    return named or (toml.parse if _TOML.match(text) else jsonc.parse)
+    seen = _yaml if _YAML.match(text) else toml.parse if _TOML.match(text) else jsonc.parse
+    return named or seen
+
+
+def _encoding(data: bytes) -> str:
+    marked = next((encoding for mark, encoding in _BOMS if data.startswith(mark)), "")
+    # a config begins with an ASCII character, of which UTF-16 leaves one byte empty
+    unmarked = {(False, True): "utf-16-le", (True, False): "utf-16-be"}.get((data[:1] == b"\0", data[1:2] == b"\0"))
+    return marked or unmarked or "utf-8"
 
 
 def _decoded(data: bytes, shown: str) -> str:
-    marks = (*_BOMS, *_BARE_UTF16)
-    encoding = next((encoding for mark, encoding in marks if data.startswith(mark)), "utf-8")
+    encoding = _encoding(data)
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:

@@ -26,6 +26,10 @@ class Given:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """From `--header`: every remote server gets them, in place of configured ones of the same name."""
     include_disabled: bool = False
+    excluded: Mapping[str, str] = field(default_factory=dict)
+    """Servers that are left out, each with the reason: one line."""
+    unpinned: str = "note"
+    """What becomes of a server whose launch spec may start another program tomorrow: `note`, `error`, `off`."""
     windows: bool = os.name == "nt"
 
     @property

@@ -9,14 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mcp_lock.config.clients import SPELLINGS, Client, Keys
 from mcp_lock.config.expand import Expanded, Values, expand
+from mcp_lock.config.spellings import NESTED, SPELLINGS
 from mcp_lock.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from mcp_lock.config.client import Client
     from mcp_lock.config.document import Document, Place
     from mcp_lock.config.given import Given
     from mcp_lock.config.shapes import RawEntry
@@ -56,13 +57,12 @@ class Reading:
         self.notes: list[str] = []
         self.missing: dict[str, list[str]] = {}
         self.used: dict[str, str] = {}
-        self.path: Keys = raw.path
         self.values = Values(given.variables, file.owner, file.beside)
         self.fields = self._fields()
 
     def wrong(self, why: str, *path: str | int) -> EntryError:
         """The error that this entry is wrong at `path` within it."""
-        return EntryError(why, self.file.document.place((*self.path, *path)))
+        return EntryError(why, self.file.document.place((*self.raw.path, *path)))
 
     def note(self, text: str) -> None:
         """Keep what a person should know."""
@@ -76,15 +76,21 @@ class Reading:
             fields.append(field)
 
     def _fields(self) -> Mapping[str, Any]:
-        """The members of the entry, those of a nested `transport` among them."""
-        if not isinstance(self.raw.value, dict):
-            raise self.wrong("must be an object")
+        """The members of the entry, those of a nested `transport` and its like among them."""
+        value = self.raw.value
+        if not isinstance(value, dict):
+            raise self.wrong("must be an object: write { … }")
         if self.raw.repeats:
             raise EntryError(one_line(str(self.raw.repeats[0])), self.raw.repeats[0].second)
-        nested = self.raw.value.get("transport")
-        if not isinstance(nested, dict):
-            return self.raw.value
-        return {**nested, **{name: value for name, value in self.raw.value.items() if name != "transport"}}
+        if self.raw.unnamed:
+            raise self.wrong("has no name: write one beside its command or url")
+        inner = {name: value[name] for name in self.file.client.nested if isinstance(value.get(name), dict)}
+        fields = {
+            NESTED[name].get(member, member): held
+            for name, members in inner.items()
+            for member, held in members.items()
+        }
+        return {**fields, **{name: held for name, held in value.items() if name not in inner}}
 
     def spelling(self, field: str) -> str:
         """How this entry spells `field`; empty when it does not have it. `null` is as good as absent."""
@@ -98,7 +104,7 @@ class Reading:
         """The value of `field`, unexpanded; empty when it is not there."""
         value = self.get(field)
         if not isinstance(value, str | None):
-            raise self.wrong(f"{self.spelling(field)} must be a string", self.spelling(field))
+            raise self.wrong(f"{self.spelling(field)} must be a string: write it in quotes", self.spelling(field))
         return self._sound(value or "", self.spelling(field))
 
     def strings(self, field: str) -> list[str]:
@@ -107,14 +113,14 @@ class Reading:
         if isinstance(value, str):
             raise self.wrong(f'{name} is one string: write a list, ["first", "second"]', name)
         if not isinstance(value, list | None):
-            raise self.wrong(f"{name} must be a list of strings", name)
+            raise self.wrong(f'{name} must be a list of strings: write ["first", "second"]', name)
         return [self._sound(self._scalar(item, name, at), name, at) for at, item in enumerate(value or [])]
 
     def pairs(self, field: str) -> dict[str, str]:
         """The value of `field`, an object of strings, unexpanded; members that are `null` are left out."""
         name, value = self.spelling(field), self.get(field)
         if not isinstance(value, dict | None):
-            raise self.wrong(f"{name} must be an object of strings", name)
+            raise self.wrong(f'{name} must be an object of strings: write {{"NAME": "value"}}', name)
         members = {key: member for key, member in (value or {}).items() if member is not None}
         return {key: self._sound(self._scalar(member, name, key), name, key) for key, member in members.items()}
 
@@ -123,7 +129,7 @@ class Reading:
             return value
         label = _label(field, member)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.wrong(f"{label} must be a string", field, member)
+            raise self.wrong(f"{label} must be a string: write it in quotes", field, member)
         self.note(f"{label} is a number, read as its text")
         return str(value)
 

@@ -48,6 +48,8 @@ class Wish:
     """The client configs, where neither a command nor a URL is given."""
     policy: Callable[[], Policy] = Policy
     """What the project makes of changes."""
+    root: Path | None = None
+    """What directories in the lock are relative to, if it is not where the lock is."""
 
 
 def guard(wish: Wish) -> int:
@@ -110,7 +112,9 @@ def _given(wish: Wish, locked: LaunchSpec | None) -> tuple[Server, LaunchSpec]:
     templates = [plain.command, *plain.args]
     words = [_as_locked(word, template) for word, template in zip(wish.words, templates, strict=False)]
     words += wish.words[len(templates) :]
-    spec = LaunchSpec("stdio", words[0], tuple(words[1:]), cwd=_directory(wish.lock.parent, cwd, plain.cwd))
+    spec = LaunchSpec(
+        "stdio", words[0], tuple(words[1:]), cwd=_directory(wish.root or wish.lock.parent, cwd, plain.cwd)
+    )
     # the client has applied the variables to the guard itself; those that are locked as literals can be checked
     env = {name: _as_locked(os.environ.get(name, ""), template) or _OTHER for name, template in plain.env.items()}
     env = {name: value if value == plain.env[name] else _OTHER for name, value in env.items()}

@@ -19,7 +19,7 @@ from mcp_lock.text import visible
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-__all__ = ["REDACTED", "LaunchSpec", "differences", "literal_secrets", "redacted", "shown", "unpinned"]
+__all__ = ["REDACTED", "LaunchSpec", "differences", "literal_secrets", "may_change", "redacted", "shown", "unpinned"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,3 +167,8 @@ def unpinned(spec: LaunchSpec) -> str:
     whole_line = " " in spec.command and not re.search(r"[/\\]", spec.command.split()[0])
     words = (*(spec.command.split() if whole_line else [spec.command]), *spec.args)
     return visible(pinned.unpinned(words))
+
+
+def may_change(why: str) -> str:
+    """What to say of a spec that is `unpinned`."""
+    return f"can change under the lock: {why}"

@@ -34,12 +34,13 @@ _LOCAL = (".", "/", "~", "file:", "${")
 
 def _npm(words: Sequence[str], runner: str) -> str:
     package = _option(words, ("-p", "--package")) or next(_positionals(words, _NPM_VALUES), "")
-    if not package or package.startswith(_LOCAL) or _COMMIT.search(package):
+    if not package.removeprefix("npm:") or package.startswith(_LOCAL) or _COMMIT.search(package):
         return ""
-    scoped, _, version = package.removeprefix("npm:")[1:].partition("@")
+    plain = package.removeprefix("npm:")
+    scoped, _, version = plain[1:].partition("@")
     if _EXACT.fullmatch(version):
         return ""
-    fix = "name a commit" if "://" in package else f"write {package[0]}{scoped}@VERSION"
+    fix = "name a commit" if ":" in plain else f"write {plain[0]}{scoped}@VERSION"
     return f"{runner} starts {package} without an exact version: {fix}"
 
 
@@ -115,6 +116,7 @@ _RUNNERS: Mapping[tuple[str, ...], Callable[[Sequence[str], str], str]] = {
     ("bunx",): _npm,
     ("pnpx",): _npm,
     ("npm", "exec"): _npm,
+    ("npm", "x"): _npm,
     ("pnpm", "dlx"): _npm,
     ("yarn", "dlx"): _npm,
     ("bun", "x"): _npm,
@@ -122,6 +124,7 @@ _RUNNERS: Mapping[tuple[str, ...], Callable[[Sequence[str], str], str]] = {
     ("uv", "tool", "run"): _python,
     ("pipx", "run"): _python,
     ("docker", "run"): _image,
+    ("docker", "container", "run"): _image,
     ("podman", "run"): _image,
     ("nerdctl", "run"): _image,
 }

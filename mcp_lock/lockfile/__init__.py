@@ -131,7 +131,8 @@ def example() -> str:
 def _server(name: str, pin: ServerPin) -> dict[str, Any]:
     surface = pin.surface
     told = {"protocol": surface.protocol, "server": surface.server, "server-version": surface.server_version}
-    table = _launch(pin.launch) | {key: encode(value) for key, value in told.items() if value}
+    table = {key: _launch_value(value) for key, value in launch_table(pin.launch).items()}
+    table |= {key: encode(value) for key, value in told.items() if value}
     if surface.instructions is not None:
         table["instructions"] = {"digest": digest(surface.instructions), "text": encode(surface.instructions)}
     for kind, contracts in surface.items.items():
@@ -140,10 +141,10 @@ def _server(name: str, pin: ServerPin) -> dict[str, Any]:
     return table
 
 
-def _launch(spec: LaunchSpec | None) -> dict[str, Any]:
-    """Only what is not empty: field `env_file` under the key `env-file`."""
+def launch_table(spec: LaunchSpec | None) -> dict[str, Any]:
+    """A launch spec under the lock's keys, such as `env-file`; only what is not empty."""
     values = {field.name.replace("_", "-"): getattr(spec, field.name) for field in fields(LaunchSpec)} if spec else {}
-    return {key: _launch_value(value) for key, value in values.items() if value}
+    return {key: value for key, value in values.items() if value}
 
 
 def _launch_value(value: str | tuple[str, ...] | Mapping[str, str]) -> Any:

@@ -102,7 +102,8 @@ def _notice(notice: Notice) -> dict[str, Any]:
     return {"text": notice.text, "item": _item(notice.item), "pointer": notice.pointer}
 
 
-def _object(said: str, **members: Any) -> dict[str, Any]:
+def object_(said: str, **members: Any) -> dict[str, Any]:
+    """The schema of an object with these members."""
     optional = ("old", "new", "witness")
     return {
         "type": "object",
@@ -112,68 +113,70 @@ def _object(said: str, **members: Any) -> dict[str, Any]:
     }
 
 
-def _text(said: str, *values: str) -> dict[str, Any]:
+def text(said: str, *values: str) -> dict[str, Any]:
+    """The schema of a text, one of `values` if there are any."""
     return {"type": "string", "description": said, **({"enum": list(values)} if values else {})}
 
 
-def _list(items: dict[str, Any], said: str = "") -> dict[str, Any]:
+def listed(items: dict[str, Any], said: str = "") -> dict[str, Any]:
+    """The schema of a list."""
     return {"type": "array", "items": items, **({"description": said} if said else {})}
 
 
-_IMPACT = _text("What it does to whoever relies on the contract.", *(impact.word for impact in Impact))
+_IMPACT = text("What it does to whoever relies on the contract.", *(impact.word for impact in Impact))
 _ITEM = {
-    **_object(
+    **object_(
         "What it is about.",
-        kind=_text("What kind of thing.", *(kind.value for kind in Kind), "server"),
-        name=_text("Its name or URI, as the server wrote it; empty for the server itself."),
+        kind=text("What kind of thing.", *(kind.value for kind in Kind), "server"),
+        name=text("Its name or URI, as the server wrote it; empty for the server itself."),
     ),
     "type": ["object", "null"],
 }
 _FAILS = {"type": "boolean", "description": "Whether it is a reason that the run fails, by `--fail-on`."}
 _LOCATION = {
-    **_object(
+    **object_(
         "Where it is to be shown: in the lock, or where the server is configured. Null if neither is in the tree.",
-        path=_text("Relative to the top of the git tree, or else to the project, with `/`."),
+        path=text("Relative to the top of the git tree, or else to the project, with `/`."),
         line={"type": "integer", "minimum": 1},
     ),
     "type": ["object", "null"],
 }
-_CHANGE = _object(
+_CHANGE = object_(
     "One difference, under one rule.",
-    rule=_text("The rule's id."),
+    rule=text("The rule's id."),
     impact=_IMPACT,
-    confidence=_text("How the impact is known.", *(confidence.value for confidence in Confidence)),
+    confidence=text("How the impact is known.", *(confidence.value for confidence in Confidence)),
     item=_ITEM,
-    pointer=_text("JSON Pointer of the raw difference, from the definition."),
-    part=_text("JSON Pointer below `pointer`, where one raw difference is several changes."),
-    also=_list({"type": "string"}, "Pointers of further raw differences that this change is."),
-    name=_text("The parameter, field or member."),
-    to=_text("Its new name, where it was renamed."),
-    summary=_text("What changed."),
-    why=_text("What that does to whom; empty where nothing more can be said."),
-    hits=_list(
-        _text("", "C", "R", "O", "H"), "C cached callers, R agents that read, O consumers of results, H people."
+    pointer=text("JSON Pointer of the raw difference, from the definition."),
+    part=text("JSON Pointer below `pointer`, where one raw difference is several changes."),
+    also=listed({"type": "string"}, "Pointers of further raw differences that this change is."),
+    name=text("The parameter, field or member."),
+    to=text("Its new name, where it was renamed."),
+    summary=text("What changed."),
+    why=text("What that does to whom; empty where nothing more can be said."),
+    hits=listed(
+        text("", "C", "R", "O", "H"), "C cached callers, R agents that read, O consumers of results, H people."
     ),
-    fingerprint=_text("SHA-256 over server, item, rule and place: names this change across runs."),
-    ignored=_text("Why the project's settings ignore it, or that they no longer do; empty where they say nothing."),
+    fingerprint=text("SHA-256 over server, item, rule and place: names this change across runs."),
+    ignored=text("Why the project's settings ignore it, or that they no longer do; empty where they say nothing."),
     fails=_FAILS,
     location=_LOCATION,
     old={"description": "The old value; absent where there was none."},
     new={"description": "The new value; absent where there is none."},
     witness={"description": "A call, or a result, that proves the impact."},
 )
-_SERVER = _object(
+_SERVER = object_(
     "One server.",
-    name=_text("As it is configured."),
-    status=_text("What became of it.", *(status.value for status in Status)),
-    error=_text("Why it could not be checked, or how its launch spec differs; may be empty."),
+    name=text("As it is configured."),
+    status=text("What became of it.", *(status.value for status in Status)),
+    error=text("Why it could not be checked, or how its launch spec differs; may be empty."),
     worst=_IMPACT,
     fails=_FAILS,
     location=_LOCATION,
     unchanged={"type": "integer", "description": "How many items are as pinned."},
-    same=_list(_ITEM, "The items that are as pinned."),
-    changes=_list(_CHANGE, "Worst first, immaterial ones included."),
-    notices=_list(_object("A fact about one side alone.", text=_text(""), item=_ITEM, pointer=_text(""))),
+    same=listed(_ITEM, "The items that are as pinned."),
+    changes=listed(_CHANGE, "Worst first, immaterial ones included."),
+    notices=listed(object_("A fact about one side alone.", text=text(""), item=_ITEM, pointer=text(""))),
     digests={
         "type": "object",
         "description": "The live digest of every changed item, by KIND/NAME.",
@@ -187,11 +190,11 @@ def schema() -> dict[str, Any]:
     members = {
         "format": {"const": FORMAT},
         "worst": _IMPACT,
-        "servers": _list(_SERVER),
-        "notes": _list({"type": "string"}),
+        "servers": listed(_SERVER),
+        "notes": listed({"type": "string"}),
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "mcplock report",
-        **_object("What one run found.", **members),
+        **object_("What one run found.", **members),
     }

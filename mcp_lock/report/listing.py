@@ -1,9 +1,8 @@
-"""What is configured and what is pinned, for people to read: `servers` and `show`. No differences, no judgement."""
+"""What is pinned, for people to read: `show`. No differences, no judgement."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp_lock import launch, lockfile
@@ -17,37 +16,6 @@ from mcp_lock.text import visible
 if TYPE_CHECKING:
     from mcp_lock.lockfile import Lock, ServerPin
     from mcp_lock.report import Options
-
-
-@dataclass(frozen=True, slots=True)
-class Configured:
-    """One configured server, in visible words."""
-
-    name: str
-    state: str
-    """`ready`, or why it cannot be contacted."""
-    where: tuple[str, ...]
-    how: str
-    """How it would be started or reached, without a secret; empty if nobody can tell."""
-    notes: tuple[str, ...] = ()
-
-
-def servers_text(servers: Sequence[Configured], notes: Sequence[str], options: Options) -> str:
-    """What `mcplock servers` prints."""
-    rows = [row for server in servers for row in _configured(server)]
-    rows += [Row((Span(f"note: {note}", "dim"),)) for note in notes]
-    return draw(rows, options.width, options.colour, options.unicode)
-
-
-def _configured(server: Configured) -> Iterator[Row]:
-    role = "good" if server.state == "ready" else "error"
-    heading = (Span(named(server.name), "name", solid=True), Span("  "), Span(server.state, role))
-    yield Row(heading, hang=4)
-    if server.how:
-        yield Row((Span(server.how, "command"),), 2, 6)
-    yield Row((Span(f"from {', '.join(server.where)}", "dim"),), 2, 6)
-    for note in server.notes:
-        yield Row((Span(f"note: {note}", "dim"),), 2, 6)
 
 
 def lock_text(lock: Lock, name: str | None, options: Options, *, plain: bool) -> str:
