@@ -613,7 +613,7 @@ def test_an_excluded_server_is_skipped_with_its_reason_and_one_that_is_not_there
     ):
         assert not_ready(found.entries["b"]) == NotReady(Status.SKIPPED, ".mcp.json:6: left out by mcplock.toml:2")
         assert stdio(found.entries["a"])
-        assert found.notes == ("server gone is not configured: left out by mcplock.toml:2",)
+        assert found.notes == ("server gone\\u{1b} is not configured: left out by mcplock.toml:2",)
 
 
 def test_a_file_that_several_clients_keep_is_read_as_the_one_whose_servers_it_holds(tmp_path: Path) -> None:
