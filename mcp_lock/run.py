@@ -5,11 +5,12 @@ Decides which servers may be contacted. Prints nothing; whoever wants to follow 
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mcp_lock import launch, lockfile, verify
-from mcp_lock.config import Entry, Found, NotReady, Server
+from mcp_lock.config import Entry, Found, HttpServer, NotReady, Server
 from mcp_lock.contract import Kind, Surface
 from mcp_lock.errors import ConnectError, LockMissing, UsageError
 from mcp_lock.lockfile import Lock, ServerPin
@@ -184,4 +185,15 @@ def _configured(entry: Entry) -> Configured:
     state = entry.server.reason if isinstance(entry.server, NotReady) else "ready"
     how = launch.shown(entry.launch) if entry.launch else ""
     where = tuple(f"{source} ({source.client})" for source in entry.sources)
-    return Configured(entry.name, state, where, how, entry.notes)
+    return Configured(entry.name, state, where, how, (*entry.notes, *_login(entry)))
+
+
+def _login(entry: Entry) -> Iterator[str]:
+    """Whether somebody has logged in to a server behind a URL, which a file says that is quickly looked at."""
+    if isinstance(entry.server, HttpServer):
+        from mcp_lock.oauth import resource_of
+        from mcp_lock.oauth.store import Store
+
+        place = Store(os.environ, lambda _: None).place(resource_of(entry.server.url))
+        if place:
+            yield f"logged in; the token is {place.words}"
