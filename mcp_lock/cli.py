@@ -14,7 +14,7 @@ import click
 
 from mcp_lock import __version__
 from mcp_lock.errors import UsageError
-from mcp_lock.options import HELP, Common, Configured, Connecting, Reporting, Seconds, command
+from mcp_lock.options import HELP, Common, Configured, Connecting, Reporting, Seconds, command, complain
 from mcp_lock.outcome import LEAST, Impact
 
 if TYPE_CHECKING:
@@ -211,6 +211,72 @@ def guard(
         configured.root(common) if configured.scope == "user" else None,
     )
     return start.guard(wish)
+
+
+@command(app, Common, Configured)
+@click.argument("server", metavar="SERVER|URL")
+@click.option(
+    "--client-credentials", is_flag=True, help="Without a person: by MCPLOCK_CLIENT_ID and MCPLOCK_CLIENT_SECRET."
+)
+@click.option("--no-browser", is_flag=True, help="Print the page to log in at; open no browser.")
+@click.option("--oauth-scope", metavar="SCOPE", default="", help="Ask for this, and not for what the server names.")
+@click.option(
+    "--port",
+    metavar="N",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Of 127.0.0.1, for the browser to come back to; 0 is any.",
+)
+@click.option("--issuer", metavar="URL", default="", help="The authorization server that may see the client's secret.")
+@click.option(
+    "--timeout",
+    metavar="SEC",
+    type=Seconds(min=0, min_open=True),
+    default=300,
+    show_default=True,
+    help="For the person at the browser.",
+)
+def login(
+    common: Common,
+    configured: Configured,
+    server: str,
+    client_credentials: bool,
+    no_browser: bool,
+    oauth_scope: str,
+    port: int,
+    issuer: str,
+    timeout: float,
+) -> int:
+    """Log in to a remote server that asks for OAuth. Needs the extra: pip install 'mcp-lock[login]'.
+
+    The token goes into the system's keyring if there is one, else into a file of mode 0600, and is renewed without
+    asking. Only this command fetches what a server names as the place to log in.
+    """
+    from mcp_lock.login import log_in
+
+    said, code = log_in(
+        server,
+        lambda: configured.found(common, configured.settings(common)),
+        complain,
+        browser=not no_browser,
+        machine=client_credentials,
+        scope=oauth_scope,
+        port=port,
+        issuer=issuer,
+        timeout=timeout,
+    )
+    common.print(f"{said}\n")
+    return code
+
+
+@command(app, Common, Configured)
+@click.argument("server", metavar="SERVER|URL")
+def logout(common: Common, configured: Configured, server: str) -> int:
+    """Forget the login at a remote server, and have its token revoked where that can be."""
+    from mcp_lock.login import log_out
+
+    common.print(f"{log_out(server, lambda: configured.found(common, configured.settings(common)), complain)}\n")
+    return 0
 
 
 @command(app, Common, Configured)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from mcp_lock.config import Server
     from mcp_lock.contract import Surface
-    from mcp_lock.transport import Transport
+    from mcp_lock.transport import Credentials, Transport
 
 T = TypeVar("T")
 HttpKind = Literal["http", "sse"]
@@ -104,13 +104,23 @@ async def read_surface(
     limits = limits or Limits()
     patience = min(session.PATIENCE, limits.timeout * PROBE_SHARE)
     asking = Asking(protocol=protocol, patience=patience, secrets=Secrets(server.secrets))
-    reader = _Reader(server, asking, limits, client)
+    said: list[str] = []
+    reader = _Reader(server, asking, limits, client, _credentials(server, said.append, asking.secrets))
     try:
         surface = await reader.in_time()
     except ConnectError as error:
         # transports and session mask what they quote; this is the net below them
         raise ConnectError(asking.secrets(str(error)), status=error.status) from error
-    return replace(surface, notes=tuple(map(asking.secrets, surface.notes)))
+    return replace(surface, notes=tuple(map(asking.secrets, (*said, *surface.notes))))
+
+
+def _credentials(server: Server, say: Callable[[str], None], secrets: Secrets) -> Credentials | None:
+    """The login for a server behind a URL."""
+    if not isinstance(server, HttpServer):
+        return None
+    from mcp_lock.oauth.bearer import Bearer
+
+    return Bearer(server, say, lambda token: secrets.learn("the login", token))
 
 
 @dataclass(slots=True)
@@ -121,6 +131,7 @@ class _Reader:
     asking: Asking
     limits: Limits
     client: tuple[str, str] | None
+    credentials: Credentials | None
     dialogue: Dialogue | None = None
     """The latest one: what it waits for is what is missing when the time is up."""
 
@@ -173,7 +184,7 @@ class _Reader:
         tries, lost = 0, False
         while True:
             try:
-                return await self._probing(partial(RemoteTransport, server, kind))
+                return await self._probing(partial(RemoteTransport, server, kind, credentials=self.credentials))
             except ConnectError as error:
                 if error.session_lost and not lost:
                     lost = True

@@ -5,11 +5,12 @@ Decides which servers may be contacted. Prints nothing; whoever wants to follow 
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from mcp_lock import launch, lockfile, verify
-from mcp_lock.config import Entry, Found, NotReady, Server
+from mcp_lock.config import Entry, Found, HttpServer, NotReady, Server
 from mcp_lock.contract import Kind, Surface
 from mcp_lock.errors import ConnectError, LockMissing, UsageError
 from mcp_lock.lockfile import Lock, ServerPin
@@ -252,7 +253,18 @@ def _configured(entry: Entry) -> Configured:
         why.reason if why else "",
         tuple((source.client, source.file, source.line) for source in entry.sources),
         entry.launch,
-        entry.notes,
+        (*entry.notes, *_login(entry)),
         entry.unpinned,
         tuple(sorted(entry.approved)),
     )
+
+
+def _login(entry: Entry) -> Iterator[str]:
+    """Whether somebody has logged in to a server behind a URL, which a file says that is quickly looked at."""
+    if isinstance(entry.server, HttpServer):
+        from mcp_lock.oauth import resource_of
+        from mcp_lock.oauth.store import Store
+
+        place = Store(os.environ, lambda _: None).place(resource_of(entry.server.url))
+        if place:
+            yield f"logged in; the token is {place.words}"

@@ -6,9 +6,12 @@ types are here; finding and merging is in `discover`, which `find` and `read` le
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
+
+from mcp_lock.text import visible_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,6 +59,13 @@ class HttpServer:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """As for `StdioServer`."""
+    name: str = "SERVER"
+    """As it is configured, for messages that say what to do."""
+
+    @property
+    def shown_name(self) -> str:
+        """The name as a word of a command line."""
+        return shlex.quote(visible_name(self.name))
 
 
 Server: TypeAlias = StdioServer | HttpServer

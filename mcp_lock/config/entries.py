@@ -233,7 +233,8 @@ def _remote(reading: Reading, transport: str, guarded: Guarded | None = None) ->
     values = {name: value.value for name, value in headers.items()}
     values |= {name: value for name, (_, value) in by_name.items()}
     kept = {name: value for name, value in values.items() if name.lower() not in supplied}
-    return redacted(spec), HttpServer(url.value, transport, {**kept, **reading.given.headers}, _secrets(reading, spec))
+    sent = {**kept, **reading.given.headers}
+    return redacted(spec), HttpServer(url.value, transport, sent, _secrets(reading, spec), reading.raw.name)
 
 
 def _header_variables(reading: Reading, supplied: set[str]) -> dict[str, tuple[str, str]]:

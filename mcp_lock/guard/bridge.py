@@ -1,7 +1,8 @@
 """The pump between a client on stdin and stdout and a server behind a URL: the guard is then the bridge to it.
 
-Moves messages as their own bytes, with the headers of the config. What becomes of a message says `passage`; how HTTP
-carries it, `transport.remote`. Loaded for remote servers only, since an event loop and an HTTP client are slow to load.
+Moves messages as their own bytes, with the headers of the config or the token of a login. What becomes of a message
+says `passage`; how HTTP carries it, `transport.remote`. Loaded for remote servers only, since an event loop and an HTTP
+client are slow to load.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from mcp_lock.errors import ConnectError
 from mcp_lock.guard import messages
 from mcp_lock.guard.passage import Passage
 from mcp_lock.guard.stdio import Lines
+from mcp_lock.oauth.bearer import Bearer
 from mcp_lock.text import one_line
 from mcp_lock.transport.wire import MODERN, Spelt, spelt_in
 
@@ -157,7 +159,7 @@ class _Bridge:
         if self._passage.lists.is_own(number):
             self._passage.lists.fail(number, "the server could not be asked")
         else:
-            self._passage.from_server(messages.error(number, messages.REFUSED, one_line(str(error))))
+            self._passage.from_server(messages.error(number, messages.REFUSED, one_line(str(error), 400)))
 
     def _end(self, error: ConnectError) -> None:
         self._log.note("ended", one_line(str(error)))
@@ -167,13 +169,16 @@ class _Bridge:
         self.code = error.exit_code
 
 
-def run(settings: Settings, pins: Pins, log: Log, server: HttpServer) -> int:
-    """Stand between this process's stdin and stdout and the server until either is gone; returns the exit code."""
-    return anyio.run(_run, settings, pins, log, server)
+def run(settings: Settings, pins: Pins, log: Log, server: HttpServer, learn: Callable[[str], None]) -> int:
+    """Stand between this process's stdin and stdout and the server until either is gone; returns the exit code.
+
+    `learn` is told the tokens of a login, which must not be in the log.
+    """
+    bearer = Bearer(server, lambda line: log.note("login", line), learn)
+    return anyio.run(_run, _Bridge(settings, pins, log), server, bearer)
 
 
-async def _run(settings: Settings, pins: Pins, log: Log, server: HttpServer) -> int:
-    bridge = _Bridge(settings, pins, log)
+async def _run(bridge: _Bridge, server: HttpServer, bearer: Bearer) -> int:
     numbers: list[int] = []
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
         async with anyio.create_task_group() as tasks:
@@ -190,23 +195,23 @@ async def _run(settings: Settings, pins: Pins, log: Log, server: HttpServer) -> 
             tasks.start_soon(end_at_signal)
             tasks.start_soon(end_with_client)
             tasks.start_soon(bridge.keep_time)
-            await _talk(bridge, server)
+            await _talk(bridge, server, bearer)
             tasks.cancel_scope.cancel()
     return 128 + numbers[0] if numbers else bridge.code
 
 
-async def _talk(bridge: _Bridge, server: HttpServer) -> None:
+async def _talk(bridge: _Bridge, server: HttpServer, bearer: Bearer) -> None:
     """Over streamable HTTP first, unless the config says SSE, and over SSE where that is what the server speaks."""
     from mcp_lock.transport.remote import RemoteTransport
 
     kind: Literal["http", "sse"] = "sse" if server.transport == "sse" else "http"
     try:
-        await bridge.talk(RemoteTransport(server, kind, spelt_in), None)
+        await bridge.talk(RemoteTransport(server, kind, spelt_in, bearer), None)
     except* _OtherTransport as found:
         other = [one for one in found.exceptions if isinstance(one, _OtherTransport)]
     else:
         return
-    await bridge.talk(RemoteTransport(server, "sse", spelt_in), other[0].message)
+    await bridge.talk(RemoteTransport(server, "sse", spelt_in, bearer), other[0].message)
 
 
 def _id(message: dict[str, Any]) -> Any:

@@ -10,24 +10,23 @@ import json
 import os
 import sys
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcp_lock import state
 from mcp_lock.errors import UsageError
 from mcp_lock.outcome import ABSENT
 from mcp_lock.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from mcp_lock.guard.gate import Allow, Block, Difference
 
 
 def default_path(environ: Mapping[str, str]) -> Path:
     """Where the log is unless `--log` says otherwise: in the XDG state directory."""
-    state = environ.get("XDG_STATE_HOME", "")
-    base = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
-    return base / "mcplock" / "guard.log"
+    return state.directory(environ) / "guard.log"
 
 
 def open_log(path: Path | None, environ: Mapping[str, str]) -> int:

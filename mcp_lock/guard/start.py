@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from mcp_lock.config import Found, Server
     from mcp_lock.guard.passage import Settings
+    from mcp_lock.transport.mask import Mask
 
 _VARIABLE = re.compile(r"\$\{[^}]*\}|" + re.escape(REDACTED))
 _OTHER = "(another value)"
@@ -64,13 +65,14 @@ def guard(wish: Wish) -> int:
     if pins.pin.launch and spec and not wish.run_changed:
         _refuse_moved(wish.settings.server, launch.differences(pins.pin.launch, spec))
     descriptor = open_log(wish.log, os.environ)
-    log = Log(descriptor, wish.settings.server, _LazyMask(server), calls=wish.log_calls)
+    mask = _LazyMask(server)
+    log = Log(descriptor, wish.settings.server, mask, calls=wish.log_calls)
     if wish.settings.ttl is not None:
         log.note("note", f"--check ttl={wish.settings.ttl:g}: a change is seen up to so many seconds after it was made")
     if isinstance(server, HttpServer):
         from mcp_lock.guard import bridge
 
-        return bridge.run(wish.settings, pins, log, server)
+        return bridge.run(wish.settings, pins, log, server, mask.learn)
     from mcp_lock.guard import stdio
     from mcp_lock.guard.child import Child
 
@@ -107,7 +109,7 @@ def _given(wish: Wish, locked: LaunchSpec | None) -> tuple[Server, LaunchSpec]:
         headers = dict(wish.headers or {})
         names = {name: plain.headers.get(name, _OTHER) for name in headers}
         spec = LaunchSpec("remote", url=_as_locked(wish.url, plain.url), headers=names)
-        return HttpServer(wish.url, "remote", headers, headers), spec
+        return HttpServer(wish.url, "remote", headers, headers, wish.settings.server), spec
     cwd = Path.cwd()
     templates = [plain.command, *plain.args]
     words = [_as_locked(word, template) for word, template in zip(wish.words, templates, strict=False)]
@@ -140,14 +142,22 @@ class _LazyMask:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._mask: Callable[[str], str] | None = None
+        self._mask: Mask | None = None
+        self._learned: list[str] = []
+
+    def learn(self, value: str) -> None:
+        """Take this out, too."""
+        self._learned.append(value)
+        if self._mask:
+            self._mask.learn(value)
 
     def __call__(self, text: str) -> str:
         if self._mask is None:
             self._mask = self._made()
+            self._mask.learn(*self._learned)
         return self._mask(text)
 
-    def _made(self) -> Callable[[str], str]:
+    def _made(self) -> Mask:
         from mcp_lock.transport import leak, mask
 
         if isinstance(self._server, HttpServer):

@@ -38,3 +38,20 @@ class Transport(Protocol):
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know of how it went, such as junk on stdout: visible text, one line each."""
+
+
+class Credentials(Protocol):
+    """What a server behind a URL is shown besides the headers of the config: a token that may change while it is used.
+
+    Nothing here raises: without a token the request goes out without one, and the server says what it thinks of that.
+    """
+
+    async def token(self) -> str:
+        """The token to send; empty if there is none."""
+
+    async def renewed(self, refused: str) -> str:
+        """Another token than the one that was refused; empty if there is no other."""
+
+    @property
+    def trouble(self) -> str:
+        """Why there is no token, or no better one, and what to do; visible words, empty where nobody has logged in."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
     from mcp_lock.config import HttpServer
+    from mcp_lock.transport import Credentials
     from mcp_lock.transport.events import Event
 
 PATIENCE = 5.0
@@ -39,8 +40,9 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 class Exchange:
     """A client for one server, and what must not be shown of it. To be closed."""
 
-    def __init__(self, server: HttpServer) -> None:
+    def __init__(self, server: HttpServer, credentials: Credentials | None = None) -> None:
         self.mask = mask.of_http(server)
+        self._credentials = credentials
         self.url = _target(server.url)
         self._client = _client(server)
 
@@ -58,13 +60,30 @@ class Exchange:
         """
         request = self._client.build_request(method, url, headers=dict(headers), content=content)
         try:
-            async with aclosing(await self._fetch(request)) as response:
+            async with aclosing(await self._authorized(request)) as response:
                 _decodable(response)
                 yield response
         except OversizeError:
             raise ConnectError(f"the answer to {asked} is larger than {MAX_BYTES >> 20} MB, the most we read") from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise ConnectError(faults.line(error, url, asked, self.mask)) from error
+
+    async def _authorized(self, request: httpx2.Request) -> httpx2.Response:
+        """The answer to a request with a token, if there is one; to a second one if the first token was refused."""
+        if self._credentials is None:
+            return await self._fetch(request)
+        token = await self._credentials.token()
+        response = await self._fetch(self._with(token, request))
+        if response.status_code == 401 and (other := await self._credentials.renewed(token)):
+            await response.aclose()
+            return await self._fetch(self._with(other, request))
+        return response
+
+    def _with(self, token: str, request: httpx2.Request) -> httpx2.Request:
+        if token:
+            self.mask.learn(token)
+            request.headers["authorization"] = f"Bearer {token}"
+        return request
 
     async def _fetch(self, request: httpx2.Request) -> httpx2.Response:
         waited = False

@@ -36,6 +36,12 @@ class Secrets:
         self._masks = {name: Mask([value]) for name, value in long.items()}
         self._all = Mask(long.values())
 
+    def learn(self, name: str, value: str) -> None:
+        """Know one more value."""
+        if len(value) >= SHORTEST:
+            self._masks.setdefault(name, Mask([])).learn(value)
+            self._all.learn(value)
+
     def __call__(self, text: str) -> str:
         """`text` without any of the values."""
         return self._all(text)

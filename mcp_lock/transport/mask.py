@@ -26,8 +26,13 @@ class Mask:
     """Replaces every value it knows, also where it stands URL-encoded, in base64, or escaped as in JSON."""
 
     def __init__(self, values: Iterable[str]) -> None:
+        self._spellings: list[str] = []
+        self.learn(*values)
+
+    def learn(self, *values: str) -> None:
+        """Replace these, too."""
         spellings = {spelt for value in values if len(value) >= SHORTEST for spelt in _spellings(value)}
-        self._spellings = sorted(spellings, key=len, reverse=True)
+        self._spellings = sorted({*self._spellings, *spellings}, key=len, reverse=True)
 
     def __call__(self, text: str) -> str:
         """`text` without the values."""

@@ -43,6 +43,10 @@ class Refusal:
     """The endpoint, fit to be shown."""
     session_lost: bool = False
     """Whether it answers a session that the server had given."""
+    showed_token: bool = False
+    """Whether the request said who asks, by the config or by a login."""
+    trouble: str = ""
+    """Why there was no token, or no better one, and what to do; empty where nobody has logged in."""
 
     def line(self, server: HttpServer, mask: Mask) -> str:
         """What happened and what to do, on one line."""
@@ -102,21 +106,30 @@ def _page(body: str) -> str:
 
 def _unauthorized(refusal: Refusal, server: HttpServer) -> str:
     asks = refusal.headers.get("www-authenticate", "")
-    oauth = "the server asks for OAuth, which mcplock does not do; " if _asks_for_oauth(asks) else ""
+    scheme = asks.partition(" ")[0].rstrip(",")
+    login = f"mcplock login {server.shown_name}"
+    if refusal.trouble:
+        return refusal.trouble
     sent = _credentials(server)
     if sent:
-        return f"{oauth}it does not accept {' and '.join(sent)}"
-    scheme = asks.partition(" ")[0].rstrip(",")
-    example = f"{scheme if scheme.isalpha() else 'Bearer'} ${{TOKEN}}"
-    return f'{oauth}the config sends no credentials: add a header, such as "Authorization": "{example}"'
+        refused = f"it does not accept {' and '.join(sent)}"
+        return f"{refused}; the server asks for OAuth: without it, {login}" if _asks_for_oauth(asks) else refused
+    if refusal.showed_token:
+        return f"it does not accept the token of the login; log in again: {login}"
+    example = f'a header, such as "Authorization": "{scheme if scheme.isalpha() else "Bearer"} ${{TOKEN}}"'
+    if _asks_for_oauth(asks) or scheme.lower() == "bearer":
+        return f"log in: {login}; in CI, give the config {example}, or use {login} --client-credentials"
+    return f"the config sends no credentials: add {example}"
 
 
 def _asks_for_oauth(challenge: str) -> bool:
     return any(word in challenge for word in ("resource_metadata", "authorization_uri", "as_uri"))
 
 
-def _forbidden(_: Refusal, server: HttpServer) -> str:
+def _forbidden(refusal: Refusal, server: HttpServer) -> str:
     sent = _credentials(server)
+    if refusal.showed_token and not sent:
+        return f"the login may not do this; for another one: mcplock login {server.shown_name} --scope SCOPE"
     return f"{' and '.join(sent)} may not do this" if sent else "the config sends no credentials"
 
 

@@ -5,7 +5,8 @@ and number spellings are gone, what their parser refuses never arrives), erase s
 SSE hang until the time limit; and loading them costs several times what httpx2 costs.
 
 The GET stream of streamable HTTP is opened only for whoever listens. Left out on purpose: resuming a stream, and
-OAuth: no URL that a server names is ever fetched but a redirect or an endpoint on the server's own origin.
+logging in: no URL that a server names is ever fetched but a redirect or an endpoint on the server's own origin. A token
+comes from whoever knows one (`Credentials`).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup, TaskStatus
 
     from mcp_lock.config import HttpServer
+    from mcp_lock.transport import Credentials
     from mcp_lock.transport.events import Event
 
 GOODBYE = 2.0
@@ -57,9 +59,11 @@ class RemoteTransport:
         server: HttpServer,
         kind: Literal["http", "sse"],
         read: Callable[[bytes], dict[str, Any] | None] = message_in,
+        credentials: Credentials | None = None,
     ) -> None:
         """`read` makes a message of the bytes of one, or None of what is none."""
         self._server = server
+        self._credentials = credentials
         self._kind = kind
         self._message_in = read
         self._asking: dict[Any, anyio.CancelScope] = {}
@@ -83,7 +87,7 @@ class RemoteTransport:
         self._version = version
 
     async def __aenter__(self) -> Self:
-        self._exchange = Exchange(self._server)
+        self._exchange = Exchange(self._server, self._credentials)
         self._url = self._exchange.url
         self._put, self._take = anyio.create_memory_object_stream[dict[str, Any] | ConnectError](_WAITING)
         self._tasks: TaskGroup = anyio.create_task_group()
@@ -308,6 +312,8 @@ class RemoteTransport:
             _asked(message) if message else "GET",
             self._exchange.shown(response.url),
             session_lost=response.status_code == 404 and in_session,
+            showed_token="authorization" in response.request.headers,
+            trouble=self._credentials.trouble if self._credentials else "",
         )
         line = refusal.line(self._server, self._exchange.mask)
         return ConnectError(line, status=refusal.status, session_lost=refusal.session_lost)
