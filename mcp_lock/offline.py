@@ -114,7 +114,9 @@ def _revision(spec: str, lock: Path) -> bytes:
     root = lock.parent
     found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     if found is None:
-        raise UsageError(f"{visible(spec)}: neither a file nor a revision of the git repository at {root}")
+        cut = (_git(root, "rev-parse", "--is-shallow-repository") or b"").strip() == b"true"
+        hint = ", which is a shallow clone: `git fetch --unshallow` gets the rest" if cut else ""
+        raise UsageError(f"{visible(spec)}: neither a file nor a revision of the git repository at {root}{hint}")
     inside = path or f"./{lock.name}"
     data = _git(root, "show", f"{found.decode().strip()}:{inside}")
     if data is None:
