@@ -15,7 +15,7 @@ import click
 from mcp_lock import __version__, completion, plumbing
 from mcp_lock.errors import UsageError
 from mcp_lock.options import HELP, Common, Configured, Connecting, Reporting, Seconds, command
-from mcp_lock.outcome import Impact
+from mcp_lock.outcome import LEAST, Impact
 
 if TYPE_CHECKING:
     from mcp_lock.outcome import Report
@@ -44,6 +44,7 @@ def app() -> None:
 @click.option("--dry-run", is_flag=True, help="Show what would be written; write nothing.")
 @click.option("--force", is_flag=True, help="Replace a lock that cannot be read.")
 @click.option("--allow-empty", is_flag=True, help="Let an empty list replace what is pinned.")
+@click.option("--check", is_flag=True, help="Compare the configs with the lock; start no server, write nothing.")
 def lock(
     common: Common,
     reporting: Reporting,
@@ -53,12 +54,17 @@ def lock(
     dry_run: bool,
     force: bool,
     allow_empty: bool,
+    check: bool,
 ) -> int:
     """Connect to the configured servers and write mcp.lock; with names, refresh only those.
 
     Prints what changed against the old lock. With CI set, servers that are new or started otherwise than before are
     started only with --run-changed.
     """
+    if check:
+        if names or expect or dry_run or force or allow_empty:
+            raise UsageError("--check looks at all of the configs and the lock, and takes none of the others")
+        return _check(common, reporting, connecting)
     from mcp_lock.locking import Wish, lock_project
 
     reviewed_only = bool(os.environ.get("CI")) and not connecting.run_changed
@@ -69,28 +75,36 @@ def lock(
     return done.exit_code
 
 
-_LEAST = {impact.word: impact for impact in (Impact.COSMETIC, Impact.COMPATIBLE, Impact.SILENT)}
-"""What `--fail-on` takes; whatever is worse always fails."""
+def _check(common: Common, reporting: Reporting, connecting: Connecting) -> int:
+    from mcp_lock.run import check_project
+
+    report = check_project(connecting.found(common, common.settings()), common.lock_path)
+    reporting.show(common, report, closing="Configs and lock alone; no server was asked.", accept=False)
+    return report.exit_code()
 
 
 @command(app, Common, Reporting, Connecting)
 @click.argument("names", metavar="[SERVER]...", nargs=-1, shell_complete=completion.servers)
 @click.option(
     "--fail-on",
-    type=click.Choice(list(_LEAST)),
-    default="cosmetic",
-    show_default=True,
+    type=click.Choice(list(LEAST)),
     envvar="MCPLOCK_FAIL_ON",
-    help="Least impact that fails; whatever is worse than silent always does.",
+    help="Least impact that fails; whatever is worse than silent always does. [default: cosmetic]",
 )
 @click.option("--exit-zero", is_flag=True, help="Exit 0 in spite of findings.")
+@click.option(
+    "--trust-rev",
+    metavar="REV",
+    help="For pull requests: start only servers that are as in the lock of this git revision, by its settings.",
+)
 def verify(
     common: Common,
     reporting: Reporting,
     connecting: Connecting,
     names: tuple[str, ...],
-    fail_on: str,
+    fail_on: str | None,
     exit_zero: bool,
+    trust_rev: str | None,
 ) -> int:
     """The check for CI: read every list again and compare it with mcp.lock. Never writes.
 
@@ -98,10 +112,11 @@ def verify(
     """
     from mcp_lock.run import verify_project
 
-    with connecting.project(common) as project:
+    with connecting.project(common, trust_rev) as project:
         report = verify_project(project, names)
+        least = LEAST[fail_on] if fail_on else project.settings.fail_on or Impact.COSMETIC
     reporting.show(common, report)
-    code = report.exit_code(_LEAST[fail_on])
+    code = report.exit_code(least)
     return 0 if exit_zero and code == 1 else code
 
 
@@ -208,7 +223,8 @@ def guard(
         words if server else (),
         url or "",
         configured.headers(),
-        lambda: configured.found(common),
+        lambda: configured.found(common, common.settings()),
+        lambda: common.settings().policy,
     )
     return start.guard(wish)
 
@@ -219,7 +235,7 @@ def servers(common: Common, connecting: Connecting) -> int:
     from mcp_lock.report.listing import servers_text
     from mcp_lock.run import configured, require_servers
 
-    found = connecting.found(common)
+    found = connecting.found(common, common.settings())
     require_servers({*found.entries}, found)
     common.print(servers_text(configured(found), found.notes, common.screen()))
     return 0

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_lock.errors import UsageError
+from mcp_lock.revision import git
 from mcp_lock.text import one_line, visible
 
 if TYPE_CHECKING:
@@ -36,21 +36,12 @@ def set_up(lock: Path) -> list[str]:
 
 def _top(lock: Path) -> Path:
     """The top of the working tree."""
-    done = _git(lock.parent, "rev-parse", "--show-toplevel")
+    done = git(lock.parent, "rev-parse", "--show-toplevel")
     top = os.fsdecode(done.stdout).removesuffix("\n")
     if done.returncode or not top:
         why = one_line(os.fsdecode(done.stderr).removeprefix("fatal: ")) or "no working tree"
         raise UsageError(f"{visible(str(lock.parent))}: not in a git working tree: {why}")
     return Path(top).resolve()
-
-
-def _git(directory: Path, *args: str) -> subprocess.CompletedProcess[bytes]:
-    try:
-        return subprocess.run(["git", "-C", str(directory), *args], capture_output=True, check=False)
-    except FileNotFoundError:
-        raise UsageError("git is not installed") from None
-    except OSError as error:
-        raise UsageError(f"git could not be started: {one_line(str(error))}") from None
 
 
 def _attributes(top: Path, path: str) -> Iterator[str]:
@@ -74,7 +65,7 @@ def _attributes(top: Path, path: str) -> Iterator[str]:
 def _in_effect(top: Path, path: str) -> dict[str, str]:
     """What git holds of the lock, attribute by attribute."""
     names = [*_ATTRIBUTES, "linguist-generated"]
-    fields = os.fsdecode(_git(top, "check-attr", "-z", *names, "--", path).stdout).split("\0")
+    fields = os.fsdecode(git(top, "check-attr", "-z", *names, "--", path).stdout).split("\0")
     return dict(zip(fields[1::3], fields[2::3], strict=False))
 
 
@@ -119,10 +110,10 @@ def _config(top: Path) -> Iterator[str]:
         "diff.mcplock.textconv": f'f() {{ {mcplock} show --plain -l "$1" 2>/dev/null || cat "$1"; }}; f',
     }
     for name, value in wanted.items():
-        before = _git(top, "config", "--local", "--get-all", name).stdout
+        before = git(top, "config", "--local", "--get-all", name).stdout
         if os.fsdecode(before) == f"{value}\n":
             continue
-        done = _git(top, "config", "--local", "--replace-all", name, value)
+        done = git(top, "config", "--local", "--replace-all", name, value)
         if done.returncode:
             raise UsageError(f"git config {name}: {one_line(os.fsdecode(done.stderr))}")
         yield f"git config: {name} {'changed' if before else 'set'} to `{visible(value)}`"

@@ -100,7 +100,7 @@ def lock_project(project: run.Project, wish: Wish) -> Locked:
     pins = {name: pin for name, pin in old.servers.items() if name in chosen}
     live = _live(project, wish, pins, {n: e for n, e in project.found.entries.items() if n in chosen})
     live = {name: _narrowed(side, pins.get(name), chosen[name]) for name, side in live.items()}
-    report = verify.compare(pins, live)
+    report = verify.compare(pins, live, project.settings.policy)
     report = replace(report, servers=tuple(_held(server, pins, live, wish) for server in report.servers))
     report = report.with_notes(*project.found.notes)
     new = Lock({**old.servers, **dict(pins.items()), **_new_pins(report, pins, live)})
@@ -200,7 +200,7 @@ def _held(server: ServerReport, pins: Mapping[str, ServerPin], live: Mapping[str
     side = live.get(server.name)
     if not isinstance(side, ServerPin):
         return server
-    if any(change.rule.id == "tool-list-unstable" for change in server.changes):
+    if any(change.rule.id == "tool-list-unstable" for change in server.drift):
         return replace(server, status=Status.HELD, error="its lists do not stay the same; not written")
     pin = pins.get(server.name)
     emptied = [kind for kind in Kind if pin and pin.surface.contracts(kind) and not side.surface.contracts(kind)]

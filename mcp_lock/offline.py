@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcp_lock import lockfile
+from mcp_lock import lockfile, revision
 from mcp_lock.canonical import parse
 from mcp_lock.contract import Contract, Flaw, Kind, Surface
 from mcp_lock.errors import Unpinnable, UsageError
 from mcp_lock.lockfile import ServerPin
-from mcp_lock.text import one_line, visible
+from mcp_lock.text import visible
 from mcp_lock.verify import compare
 
 if TYPE_CHECKING:
@@ -106,29 +105,13 @@ def _surface(tools: Sequence[Any]) -> Surface:
 
 
 def _revision(spec: str, lock: Path) -> bytes:
-    """The bytes of a lock in git: `REV` is the project's lock there, `REV:PATH` any file.
-
-    The revision is resolved first and given back to git as a plain hash, so that no spelling of it is an option.
-    """
-    revision, _, path = spec.partition(":")
-    root = lock.parent
-    found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-    if found is None:
-        cut = (_git(root, "rev-parse", "--is-shallow-repository") or b"").strip() == b"true"
-        hint = ", which is a shallow clone: `git fetch --unshallow` gets the rest" if cut else ""
-        raise UsageError(f"{visible(spec)}: neither a file nor a revision of the git repository at {root}{hint}")
-    inside = path or f"./{lock.name}"
-    data = _git(root, "show", f"{found.decode().strip()}:{inside}")
+    """The bytes of a lock in git: `REV` is the project's lock there, `REV:PATH` any file."""
+    name, _, path = spec.partition(":")
+    try:
+        found = revision.resolve(name, lock.parent)
+    except UsageError as error:
+        raise UsageError(f"{visible(spec)}: no such file, and {error}") from None
+    data = found.content(path or f"./{lock.name}")
     if data is None:
         raise UsageError(f"{visible(spec)}: that revision has no {visible(path or lock.name)}")
     return data
-
-
-def _git(root: Path, *args: str) -> bytes | None:
-    try:
-        done = subprocess.run(["git", "-C", str(root), *args], capture_output=True, check=False)
-    except FileNotFoundError:
-        raise UsageError("git is not installed, and what is named is no file") from None
-    except OSError as error:
-        raise UsageError(f"git could not be started: {one_line(str(error))}") from None
-    return done.stdout if done.returncode == 0 else None

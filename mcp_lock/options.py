@@ -28,8 +28,12 @@ if TYPE_CHECKING:
     from mcp_lock.outcome import Report
     from mcp_lock.report import Options
     from mcp_lock.run import Project
+    from mcp_lock.settings import Settings
+    from mcp_lock.trust import Trusted
 
 LOCK_NAME = "mcp.lock"
+TIMEOUT = 60
+"""Seconds for each server, unless the command line, the environment or the project says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,12 @@ class Common:
     def lock_path(self) -> Path:
         """Where the lock is, or would be."""
         return (self.directory / self.lockfile).resolve() if self.lockfile else self.root / LOCK_NAME
+
+    def settings(self) -> Settings:
+        """The project's settings. Raises `ConfigError`."""
+        from mcp_lock import settings
+
+        return settings.read(self.root)
 
     def screen(self) -> Options:
         """How a report is to look on this stdout."""
@@ -161,7 +171,7 @@ class Configured:
 
         return given.headers(self.header)
 
-    def found(self, common: Common) -> Found:
+    def found(self, common: Common, settings: Settings) -> Found:
         """The configured servers. Raises `ConfigError` and `UsageError`."""
         from mcp_lock import config
         from mcp_lock.config import given
@@ -169,8 +179,7 @@ class Configured:
         env = given.variables(self.env, self.env_file, os.environ)
         headers = given.headers(self.header)
         disabled = self.include_disabled
-        if self.config:
-            paths = [path if path == "-" else common.directory / path for path in self.config]
+        if paths := self._paths(common, settings):
             return config.read(
                 paths, common.root, environ=os.environ, include_disabled=disabled, env=env, headers=headers
             )
@@ -183,30 +192,52 @@ class Configured:
             headers=headers,
         )
 
+    def _paths(self, common: Common, settings: Settings) -> list[str | Path]:
+        """The files to read instead of looking for some: the command line's, else the project's."""
+        if self.config or self.client:
+            return [path if path == "-" else common.directory / path for path in self.config]
+        above = common.root.joinpath(*[".."] * settings.above)
+        return [above / path for path in settings.config]
+
 
 @dataclass(frozen=True, slots=True)
 class Connecting(Configured):
     """Options of the commands that contact any number of servers."""
 
-    timeout: float
+    timeout: float | None
     retries: int
     jobs: int
     runs: int
     no_progress: bool
 
     @contextmanager
-    def project(self, common: Common) -> Iterator[Project]:
-        """What a run works on; says on stderr what is waited for until it is left."""
+    def project(self, common: Common, trust_rev: str | None = None) -> Iterator[Project]:
+        """What a run works on; says on stderr what is waited for until it is left.
+
+        With `trust_rev` the settings are those of that revision. Raises as `trust.read` and `found`.
+        """
         from mcp_lock.connect import Limits
         from mcp_lock.progress import waiting
         from mcp_lock.run import Project, Talk
 
-        found = self.found(common)
+        if trust_rev and self.run_changed:
+            raise UsageError("--run-changed starts what nobody has reviewed, and --trust-rev nothing else: choose one")
+        trusted = _trusted(common, trust_rev)
+        settings = trusted.settings if trusted else common.settings()
+        found = self.found(common, settings)
         silent = self.no_progress or common.quiet or bool(os.environ.get("CI")) or not sys.stderr.isatty()
         with waiting(None if silent else sys.stderr) as progress:
             talk = Talk(starting=lambda line: complain(f"starting {line}"), progress=progress)
-            limits = Limits(self.timeout, self.retries, self.jobs)
-            yield Project(found, common.lock_path, limits, talk, self.run_changed, self.runs)
+            limits = Limits(self.timeout or settings.timeout or TIMEOUT, self.retries, self.jobs)
+            yield Project(found, common.lock_path, limits, talk, self.run_changed, self.runs, settings, trusted)
+
+
+def _trusted(common: Common, revision: str | None) -> Trusted | None:
+    if revision is None:
+        return None
+    from mcp_lock import trust
+
+    return trust.read(revision, common.lock_path, common.root)
 
 
 class Seconds(click.FloatRange):
@@ -279,10 +310,8 @@ _OPTIONS: dict[type, list[Callable[[Any], Any]]] = {
             "--timeout",
             metavar="SEC",
             type=Seconds(min=0, min_open=True),
-            default=60,
             envvar="MCPLOCK_TIMEOUT",
-            show_default=True,
-            help="For each server, from start to last page.",
+            help=f"For each server, from start to last page. [default: {TIMEOUT}]",
         ),
         click.option(
             "--retries",

@@ -41,6 +41,10 @@ class Impact(IntEnum):
         return self.name.lower()
 
 
+LEAST = {impact.word: impact for impact in (Impact.COSMETIC, Impact.COMPATIBLE, Impact.SILENT)}
+"""The least impacts that a check can be asked to fail on, by their words; whatever is worse always fails."""
+
+
 class Confidence(Enum):
     """How an impact is known."""
 
@@ -124,6 +128,8 @@ class Change:
     """What `name` is called now, where it was renamed."""
     also: tuple[str, ...] = ()
     """Pointers of further raw differences that this change is: where the new name of something renamed stands."""
+    ignored: str = ""
+    """Why the project's settings ignore it, so that it is immaterial; or that they no longer do. Visible."""
 
     @property
     def place(self) -> str:

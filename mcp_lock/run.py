@@ -5,7 +5,7 @@ Decides which servers may be contacted. Prints nothing; whoever wants to follow 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from mcp_lock import launch, lockfile, verify
@@ -14,6 +14,7 @@ from mcp_lock.contract import Kind, Surface
 from mcp_lock.errors import ConnectError, LockMissing, UsageError
 from mcp_lock.lockfile import Lock, ServerPin
 from mcp_lock.outcome import Report, Status
+from mcp_lock.settings import Settings
 from mcp_lock.text import visible
 from mcp_lock.verify import Side, Unseen
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from mcp_lock.connect import Limits
     from mcp_lock.report.listing import Configured
+    from mcp_lock.trust import Trusted
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,10 @@ class Project:
     """Whether a server may be started whose launch spec is not the locked one."""
     runs: int = 1
     """How often each list is read, from fresh processes."""
+    settings: Settings = field(default_factory=Settings)
+    """Those that count: the trusted ones if there are any."""
+    trusted: Trusted | None = None
+    """What a reviewed revision says, if it is to decide which servers may be started."""
 
 
 def verify_project(project: Project, names: Sequence[str]) -> Report:
@@ -54,23 +60,50 @@ def verify_project(project: Project, names: Sequence[str]) -> Report:
 
     Raises `UsageError` when there is nothing to check, or a name that nobody knows.
     """
-    lock = _read_lock(project)
+    lock = _read_lock(project.lockfile, project.found)
     known = {*lock.servers, *project.found.entries}
     require_servers(known, project.found)
     chosen = choose(names, known)
     pins = {name: pin for name, pin in lock.servers.items() if name in chosen}
     entries = {name: entry for name, entry in project.found.entries.items() if name in chosen}
-    unseen = dict(_unreviewed(pins, entries, run_changed=project.run_changed))
+    unseen = dict(_unreviewed(project, pins, entries))
     live = read_live(project, pins, {name: entry for name, entry in entries.items() if name not in unseen})
-    return verify.compare(pins, {**unseen, **live}).with_notes(*project.found.notes)
+    report = verify.compare(pins, {**unseen, **live}, project.settings.policy)
+    return report.with_notes(*project.found.notes, *_trust_notes(project, known))
 
 
-def _read_lock(project: Project) -> Lock:
+def check_project(found: Found, lock: Path) -> Report:
+    """The lock against the configs alone: servers that came, went, or are started otherwise. Contacts nothing.
+
+    Raises as `verify_project`.
+    """
+    pins = _read_lock(lock, found).servers
+    require_servers({*pins, *found.entries}, found)
+    return verify.compare(
+        pins, {name: _configured_side(pins.get(name), entry) for name, entry in found.entries.items()}
+    )
+
+
+def _configured_side(pin: ServerPin | None, entry: Entry) -> Side:
+    """An entry as if its server listed what is pinned."""
+    if isinstance(entry.server, NotReady) and (entry.server.invalid or entry.server.status is Status.SKIPPED):
+        return not_ready(entry.server)
+    return ServerPin(entry.launch, pin.surface) if pin else _not_locked(entry)
+
+
+def _read_lock(path: Path, found: Found) -> Lock:
     try:
-        return lockfile.read(project.lockfile)
+        return lockfile.read(path)
     except LockMissing:
-        require_servers({*project.found.entries}, project.found)  # without any, a lock is not what is missing
+        require_servers({*found.entries}, found)  # without any, a lock is not what is missing
         raise
+
+
+def _trust_notes(project: Project, known: set[str]) -> Iterator[str]:
+    if project.trusted:
+        yield from project.trusted.notes
+        for name in sorted(project.trusted.pins.keys() - known):
+            yield f"{visible(name)} is in the lock of {project.trusted.name}, and neither configured nor locked here"
 
 
 def require_servers(known: set[str], found: Found) -> None:
@@ -91,15 +124,28 @@ def choose(names: Sequence[str], known: set[str]) -> set[str]:
 
 
 def _unreviewed(
-    pins: Mapping[str, ServerPin], entries: Mapping[str, Entry], *, run_changed: bool
+    project: Project, pins: Mapping[str, ServerPin], entries: Mapping[str, Entry]
 ) -> Iterator[tuple[str, Unseen]]:
     """The configured servers that a check must not start, and why."""
     for name, entry in entries.items():
         ready = not isinstance(entry.server, NotReady)
-        if name not in pins and not (run_changed and ready):
+        if name not in pins and not (project.run_changed and ready):
             yield name, _not_locked(entry)
-        elif name in pins and not run_changed and (moved := launch_moved(pins[name], entry)):
+        elif moved := _moved(project, pins, name, entry):
             yield name, Unseen(Status.LAUNCH_CHANGED, moved)
+
+
+def _moved(project: Project, pins: Mapping[str, ServerPin], name: str, entry: Entry) -> str:
+    """Why a server may not be started as it is configured; empty if it may."""
+    if project.run_changed:
+        return ""
+    trusted = project.trusted
+    if not trusted:
+        return launch_moved(pins[name], entry)
+    if name not in trusted.pins:
+        return f"not in the lock of {trusted.name}, so nobody has reviewed how it is started"
+    moved = launch_moved(trusted.pins[name], entry)
+    return f"{moved} (against {trusted.name})" if moved else ""
 
 
 def _not_locked(entry: Entry) -> Unseen:
@@ -137,9 +183,17 @@ def read_live(project: Project, pins: Mapping[str, ServerPin], entries: Mapping[
         if isinstance(result, ConnectError):
             sides[name] = Unseen(Status.UNREADABLE, str(result))
         else:
-            noted = replace(result, notes=(*entries[name].notes, *result.notes))
+            noted = replace(_wanted(result, project.settings), notes=(*entries[name].notes, *result.notes))
             sides[name] = ServerPin(entries[name].launch, noted)
     return sides
+
+
+def _wanted(surface: Surface, settings: Settings) -> Surface:
+    """What of a surface the project pins."""
+    if settings.resources:
+        return surface
+    items = {**surface.items, Kind.RESOURCE: {}}
+    return replace(surface, items=items, flaws=tuple(flaw for flaw in surface.flaws if flaw.kind is not Kind.RESOURCE))
 
 
 def _read(

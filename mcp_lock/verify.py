@@ -15,6 +15,7 @@ from mcp_lock.diff import diff_surface
 from mcp_lock.lockfile import ServerPin
 from mcp_lock.notices import notices
 from mcp_lock.outcome import Change, Impact, Item, Notice, Report, ServerReport, Status, item_key
+from mcp_lock.policy import EVERYTHING_COUNTS, Policy
 from mcp_lock.rules import RULES
 from mcp_lock.text import clip, visible
 
@@ -39,12 +40,15 @@ class Unseen:
 Side: TypeAlias = ServerPin | Unseen
 
 
-def compare(old: Mapping[str, ServerPin], new: Mapping[str, Side]) -> Report:
+def compare(old: Mapping[str, ServerPin], new: Mapping[str, Side], policy: Policy = EVERYTHING_COUNTS) -> Report:
     """The report over all servers that either side names, by name."""
-    return Report(tuple(compare_server(name, old.get(name), new.get(name)) for name in sorted({*old, *new})))
+    names = sorted({*old, *new})
+    return Report(tuple(compare_server(name, old.get(name), new.get(name), policy) for name in names))
 
 
-def compare_server(name: str, old: ServerPin | None, new: Side | None) -> ServerReport:
+def compare_server(
+    name: str, old: ServerPin | None, new: Side | None, policy: Policy = EVERYTHING_COUNTS
+) -> ServerReport:
     """What became of one server."""
     if new is None:
         return ServerReport(name, Status.GONE, error="in the lock, but not configured any more")
@@ -52,7 +56,7 @@ def compare_server(name: str, old: ServerPin | None, new: Side | None) -> Server
         return ServerReport(name, new.status, error=new.reason, is_invalid=new.is_invalid)
     before = old.surface if old else Surface({}, server=new.surface.server)
     after = without_flaws(new.surface, before)
-    changes = [*diff_surface(before, after, name), *_unstable(new.surface, name)]
+    changes = [*map(policy.applied, diff_surface(before, after, name)), *_unstable(new.surface, name, policy)]
     changes.sort(key=lambda change: -change.impact)
     changed = {change.item for change in changes if change.impact > Impact.IMMATERIAL}
     report = ServerReport(
@@ -97,16 +101,16 @@ def _kept(live: Surface, pinned: Surface, kind: Kind) -> Iterator[tuple[str, Con
             yield flaw.name, pinned.contracts(kind)[flaw.name]
 
 
-def _unstable(surface: Surface, server: str) -> Iterator[Change]:
-    """What moved between two walks of the same lists, immaterial differences aside."""
+def _unstable(surface: Surface, server: str, policy: Policy) -> Iterator[Change]:
+    """What moved between two walks of the same lists, immaterial and ignored differences aside."""
     if surface.second is None:
         return
     rule = RULES["tool-list-unstable"]
     first = replace(surface, second=None)
     second = replace(first, items={**first.items, **surface.second})
-    for change in diff_surface(first, second, server):
+    for change in map(policy.applied, diff_surface(first, second, server)):
         if change.impact > Impact.IMMATERIAL:
-            yield replace(change, rule=rule, impact=rule.input, name=change.item.name)
+            yield replace(change, rule=rule, impact=rule.input, name=change.item.name, ignored="")
 
 
 def _digests(surface: Surface, changed: set[Item]) -> Iterator[tuple[str, str]]:

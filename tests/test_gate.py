@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from mcp_lock.diff import diff_contract, is_immaterial
 from mcp_lock.errors import Unpinnable
 from mcp_lock.guard.gate import REASONS, Allow, Block, Gate, Listing, Relist
 from mcp_lock.outcome import Impact
+from mcp_lock.policy import Ignore, Policy
 from mcp_lock.rules import RULES
 from tests.definitions import edited, tools
 from tests.guarded import pins
@@ -36,6 +38,20 @@ def test_a_tool_listed_as_pinned_may_be_called():
     decision = called([SEARCH], [OTHER, SEARCH])
     assert isinstance(decision, Allow)
     assert decision.live == decision.pinned.digest
+
+
+def test_a_difference_that_the_project_knows_does_not_block_and_any_other_one_does():
+    live = {**SEARCH, "description": "Search the memos."}
+    ignore = Ignore(
+        "mcplock.toml:1", "renamed", "s", "search", "tool-description-reworded", pattern=re.compile("notes|memos")
+    )
+    policy = Policy(ignores=(ignore,))
+    known = Gate(pins(tools=[SEARCH]), "s", policy).called(Kind.TOOL, "search", Listing(Kind.TOOL, (live,)))
+    assert isinstance(known, Allow)
+    assert known.live != known.pinned.digest
+    for server, description in (("other", live["description"]), ("s", "Delete the memos.")):
+        listing = Listing(Kind.TOOL, ({**live, "description": description},))
+        assert isinstance(Gate(pins(tools=[SEARCH]), server, policy).called(Kind.TOOL, "search", listing), Block)
 
 
 def test_without_a_list_a_pinned_tool_needs_one_and_another_is_blocked_at_once():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from mcp_lock.config.document import Document, MalformedError, Path, Place
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _KEY = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
-_HEADER = re.compile(rf"[ \t]*\[[ \t]*({_KEY}(?:[ \t]*\.[ \t]*{_KEY})*)[ \t]*\][ \t]*(?:#.*)?")
+_HEADER = re.compile(rf"[ \t]*(\[\[?)[ \t]*({_KEY}(?:[ \t]*\.[ \t]*{_KEY})*)[ \t]*\]\]?[ \t]*(?:#.*)?")
 _MEMBER = re.compile(rf"[ \t]*({_KEY}(?:[ \t]*\.[ \t]*{_KEY})*)[ \t]*=")
 _AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
@@ -35,10 +36,14 @@ def parse(text: str) -> Document:
 
 
 def _headers(lines: list[str]) -> Iterator[tuple[Path, Place]]:
-    """Every `[table]` header with its place."""
+    """Every `[table]` and `[[item]]` header with its place; the path of an item ends in its index."""
+    items: Counter[Path] = Counter()
     for number, line in enumerate(lines, 1):
-        if (found := _HEADER.fullmatch(line)) and (path := _dotted(found[1])):
-            yield path, Place(number, found.start(1) + 1)
+        if (found := _HEADER.fullmatch(line)) and (path := _dotted(found[2])):
+            if found[1] == "[[":
+                items[path] += 1
+                path = (*path, items[path] - 1)
+            yield path, Place(number, found.start(2) + 1)
 
 
 def _dotted(text: str) -> Path:

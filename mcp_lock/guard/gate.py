@@ -1,7 +1,7 @@
 """The decision: what of a list may be shown, and whether a call may go on. No I/O, no clock, no event loop.
 
 Compares with the pins alone, never with an earlier list. A digest that is another one is still as pinned when every
-difference falls under an immaterial rule; what cannot be judged blocks.
+difference falls under an immaterial rule or is one that the project ignores; what cannot be judged blocks.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from mcp_lock.canonical import same
 from mcp_lock.contract import Contract, Kind
 from mcp_lock.errors import Unpinnable
 from mcp_lock.outcome import ABSENT, Impact
+from mcp_lock.policy import EVERYTHING_COUNTS, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -110,8 +111,10 @@ class Shown:
 class Gate:
     """The pins of one server, and what follows from them."""
 
-    def __init__(self, pins: Surface) -> None:
+    def __init__(self, pins: Surface, server: str = "", policy: Policy = EVERYTHING_COUNTS) -> None:
         self._pins = pins
+        self._server = server
+        self._policy = policy
 
     def pinned(self, kind: Kind, name: str) -> Contract | None:
         """The pin of that name, if there is one."""
@@ -137,7 +140,7 @@ class Gate:
             return Allow(pinned) if kind is Kind.RESOURCE else _blocked("not-listed", pinned)
         if any(not same(live[0], other) for other in live[1:]):
             return _blocked("listed-twice", pinned)
-        return _compared(pinned, Contract(kind, live[0]))
+        return self._compared(pinned, Contract(kind, live[0]))
 
     def listed(self, listing: Listing) -> Shown:
         """What to show of a list: what is pinned and listed, as pinned."""
@@ -157,6 +160,29 @@ class Gate:
                 held[name] = _blocked("not-listed", self.pinned(listing.kind, name))
         return Shown(tuple(shown.values()), held)
 
+    def _compared(self, pinned: Contract, live: Contract) -> Allow | Block:
+        try:
+            if live.digest == pinned.digest:
+                return Allow(pinned, live.digest)
+        except Unpinnable:
+            return _blocked("unreadable-definition", pinned)
+        differences = tuple(self._differences(pinned, live))
+        if not differences:
+            return Allow(pinned, live.digest)
+        rules = tuple(sorted({difference.rule for difference in differences}))
+        return Block(rules, "it is not as pinned in mcp.lock", pinned, live.digest, differences)
+
+    def _differences(self, pinned: Contract, live: Contract) -> Iterator[Difference]:
+        """Every place that counts. Without a proof: a server must not decide how long a call is held."""
+        from mcp_lock.diff import unjudged_changes  # the catalogue and all checks, needed once something has moved
+
+        changes = unjudged_changes(pinned, live, self._server)
+        for change in map(self._policy.applied, changes):
+            if change.impact > Impact.IMMATERIAL:
+                yield Difference(change.rule.id, change.place, change.old, change.new)
+        if not changes:  # two digests and no change between them would be a fault of ours, and doubt never passes
+            yield Difference("unknown-field-changed", "", ABSENT, ABSENT)
+
 
 def name_of(kind: Kind, definition: Any) -> str | None:
     """What an entry of a list is called; None where it is no object or its name no text."""
@@ -166,28 +192,3 @@ def name_of(kind: Kind, definition: Any) -> str | None:
 
 def _blocked(reason: str, pinned: Contract | None = None, more: str = "") -> Block:
     return Block((reason,), REASONS[reason] + (f": {more}" if more else ""), pinned)
-
-
-def _compared(pinned: Contract, live: Contract) -> Allow | Block:
-    try:
-        if live.digest == pinned.digest:
-            return Allow(pinned, live.digest)
-    except Unpinnable:
-        return _blocked("unreadable-definition", pinned)
-    differences = tuple(_differences(pinned, live))
-    if not differences:
-        return Allow(pinned, live.digest)
-    rules = tuple(sorted({difference.rule for difference in differences}))
-    return Block(rules, "it is not as pinned in mcp.lock", pinned, live.digest, differences)
-
-
-def _differences(pinned: Contract, live: Contract) -> Iterator[Difference]:
-    """Every place that is not immaterial. Without a proof: a server must not decide how long a call is held."""
-    from mcp_lock.diff import unjudged_changes  # the catalogue and all checks, needed once something has moved
-
-    changes = unjudged_changes(pinned, live)
-    for change in changes:
-        if change.impact > Impact.IMMATERIAL:
-            yield Difference(change.rule.id, change.place, change.old, change.new)
-    if not changes:  # two digests and no change between them would be a fault of ours, and doubt never passes
-        yield Difference("unknown-field-changed", "", ABSENT, ABSENT)

@@ -15,18 +15,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_lock.lockfile import ServerPin
+    from mcp_lock.policy import Policy
 
 
 class Pins:
     """What the lock says of one server, as fresh as the file."""
 
-    def __init__(self, path: Path, server: str) -> None:
-        """Raises `LockError` when there is nothing to guard by: no lock, an unreadable one, or not of this server."""
+    def __init__(self, path: Path, server: str, policy: Callable[[], Policy]) -> None:
+        """`policy` reads what the project makes of changes, as often as the lock is read.
+
+        Raises `LockError` when there is nothing to guard by: no lock, an unreadable one, or not of this server.
+        """
         self._path = path
         self._server = server
+        self._policy = policy
         self._seen = self._stamp()
         self.pin = self._read()
-        self._gate = Gate(self.pin.surface)
+        self._gate = Gate(self.pin.surface, server, policy())
 
     def gate(self, tell: Callable[[str], None]) -> Gate:
         """The decision by the lock as it is now; by the last readable one, which is told, while it is unreadable."""
@@ -35,13 +40,13 @@ class Pins:
             return self._gate
         self._seen = stamp
         try:
-            lock = lockfile.read(self._path)
+            lock, policy = lockfile.read(self._path), self._policy()
         except McpLockError as error:
             tell(f"mcp.lock cannot be read, the old pins stay: {error}")
             return self._gate
         pin = lock.servers.get(self._server)
         tell("mcp.lock was read anew" if pin else "mcp.lock no longer has this server: nothing of it is pinned")
-        self._gate = Gate(pin.surface if pin else Surface({}))
+        self._gate = Gate(pin.surface if pin else Surface({}), self._server, policy)
         return self._gate
 
     def _read(self) -> ServerPin:

@@ -18,6 +18,7 @@ from mcp_lock.errors import UsageError
 from mcp_lock.guard.log import Log, open_log
 from mcp_lock.guard.pins import Pins
 from mcp_lock.launch import REDACTED, LaunchSpec
+from mcp_lock.policy import Policy
 from mcp_lock.text import one_line, visible
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class Wish:
     headers: Mapping[str, str] | None = None
     found: Callable[[], Found] | None = None
     """The client configs, where neither a command nor a URL is given."""
+    policy: Callable[[], Policy] = Policy
+    """What the project makes of changes."""
 
 
 def guard(wish: Wish) -> int:
@@ -54,7 +57,7 @@ def guard(wish: Wish) -> int:
     """
     if sys.platform == "win32":
         raise UsageError("guard needs Linux or macOS")
-    pins = Pins(wish.lock, wish.settings.server)
+    pins = Pins(wish.lock, wish.settings.server, wish.policy)
     server, spec = _given(wish, pins.pin.launch) if wish.words or wish.url else _configured(wish)
     if pins.pin.launch and spec and not wish.run_changed:
         _refuse_moved(wish.settings.server, launch.differences(pins.pin.launch, spec))

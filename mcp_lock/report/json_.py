@@ -69,6 +69,7 @@ def _change(change: Change) -> dict[str, Any]:
         "why": change.why,
         "hits": [letter for letter in change.hits if letter.strip()],
         "fingerprint": change.fingerprint,
+        "ignored": change.ignored,
         **{side: value for side, value in sides.items() if value is not ABSENT},
     }
 
@@ -125,6 +126,7 @@ _CHANGE = _object(
         _text("", "C", "R", "O", "H"), "C cached callers, R agents that read, O consumers of results, H people."
     ),
     fingerprint=_text("SHA-256 over server, item, rule and place: names this change across runs."),
+    ignored=_text("Why the project's settings ignore it, or that they no longer do; empty where they say nothing."),
     old={"description": "The old value; absent where there was none."},
     new={"description": "The new value; absent where there is none."},
     witness={"description": "A call, or a result, that proves the impact."},

@@ -246,10 +246,16 @@ def _proof(change: Change, indent: int) -> Iterator[Row]:
     ]
     if facts:
         yield Row((Span(" · ".join(facts), "dim"),), indent)
+    if change.ignored:
+        yield Row((Span(change.ignored, "dim"),), indent, indent + 2)
 
 
 def _closing(report: Report, options: Options) -> Iterator[Row]:
     yield from (Row(said(note), 0, 2) for note in report.notes)
+    known = [change for server in report.servers for change in server.changes if change.ignored]
+    ignored = sum(change.impact is Impact.IMMATERIAL for change in known)
+    if ignored and not options.verbose:
+        yield Row((Span(f"{told.count(ignored, 'known difference')} ignored (-v shows all).", "dim"),), 0, 2)
     skipped = [server.name for server in report.servers if server.status is Status.SKIPPED]
     if skipped:
         names = ", ".join(map(visible_name, skipped))
