@@ -8,6 +8,7 @@ of the checks.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -25,7 +26,7 @@ def _git(directory: Path, *args: str) -> str:
 
 def _scratch(directory: Path) -> None:
     """A repository with the quickstart, as locked, and the hooks."""
-    shutil.copytree(ROOT / "examples" / "quickstart", directory, dirs_exist_ok=True)
+    shutil.copytree(ROOT / "examples" / "quickstart", directory)
     revision = _git(ROOT, "rev-parse", "HEAD")
     (directory / ".pre-commit-config.yaml").write_text(
         f"repos:\n  - repo: {ROOT.as_uri()}\n    rev: {revision}\n"
@@ -48,14 +49,19 @@ def main() -> int:
     def run(what: str, hook: str, stage: str, *, passes: bool, files: tuple[str, ...] = ("--all-files",)) -> None:
         nonlocal wrong
         done = subprocess.run(
-            [pre_commit, "run", hook, "--hook-stage", stage, *files], cwd=scratch, capture_output=True, text=True
+            [pre_commit, "run", hook, "--hook-stage", stage, *files],
+            cwd=scratch,
+            env={**os.environ, "PRE_COMMIT_HOME": str(scratch.parent / "cache")},
+            capture_output=True,
+            text=True,
+            check=False,
         )
         fine = (done.returncode == 0) is passes
         wrong += not fine
         print(f"{'ok' if fine else 'WRONG'}: {what}\n{done.stdout}{done.stderr}")
 
     with tempfile.TemporaryDirectory() as place:
-        scratch = Path(place)
+        scratch = Path(place) / "project"
         _scratch(scratch)
         run("configs fit the lock", "mcplock-check", "pre-commit", passes=True)
         run("servers list what is locked", "mcplock-verify", "manual", passes=True)
