@@ -106,6 +106,8 @@ def _config(top: Path) -> Iterator[str]:
         "merge.mcplock.name": "mcplock: merge MCP tool contracts pin by pin",
         # in git's own placeholders a percent sign is doubled
         "merge.mcplock.driver": f"{mcplock.replace('%', '%%')} merge-driver %O %A %B --path %P",
+        # where ancestors have to be merged first, what conflicts there must not stand between markers in the ancestor
+        "merge.mcplock.recursive": "binary",
         # a lock with conflict markers, or a clone that lost its mcplock, must not stop `git diff`
         "diff.mcplock.textconv": f'f() {{ {mcplock} show --plain -l "$1" 2>/dev/null || cat "$1"; }}; f',
     }

@@ -21,7 +21,7 @@ from mcp_lock.lockfile import Lock, ServerPin
 from mcp_lock.lockfile.pieces import Key, head, pieces
 from mcp_lock.outcome import ABSENT
 from mcp_lock.report.told import named, quoted
-from mcp_lock.text import one_line, visible, visible_name
+from mcp_lock.text import one_line, visible_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -74,11 +74,10 @@ class Merged:
 
 
 def merge_files(base: Path, ours: Path, theirs: Path, name: str) -> Merged:
-    """Merge `theirs` into the file `ours`; `name` is what messages call the lock.
+    """Merge `theirs` into the file `ours`; `name` is what messages call the lock, made visible.
 
     Raises `LockError`, and then `ours` is as it was.
     """
-    name = visible(name)
     merged = merge(
         _side(base, f"{name} (common ancestor)", may_be_empty=True),
         _side(ours, f"{name} (ours)"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from mcp_lock.options import LOCK_NAME, Common, command, complain
+from mcp_lock.text import visible
 
 COMMANDS = click.Group()
 
@@ -26,7 +27,7 @@ def merge_driver(common: Common, base: Path, ours: Path, theirs: Path, path: str
     """
     from mcp_lock.merging import merge_files
 
-    at = common.directory
+    at, path = common.directory, visible(path)
     merged = merge_files(at / base, at / ours, at / theirs, path)
     for line in merged.conflict_lines():
         complain(f"{path}: {line}")

@@ -225,6 +225,26 @@ def test_a_side_that_cannot_be_read_is_a_conflict_and_nothing_is_lost(project):
     assert "UU mcp.lock" in git(project.root, "status", "--short").stdout
 
 
+def test_branches_that_merged_each_other_before_merge_again(project):
+    """git first merges their two common ancestors, in which the same tool differs."""
+    branches = Branches(project, A)
+    lock_alone(project)
+    set_up(project)
+    branches.commit("set up")
+    branches.lock("one", tool("alpha", "One."))
+    branches.lock("two", tool("alpha", "Two."))
+    for branch, other, mine in (("one", "two~0", B), ("two", "one~1", C)):
+        project.git("checkout", "--quiet", branch)
+        assert git(project.root, "merge", "--no-edit", other).returncode == 1
+        project.git("checkout", "--quiet", "--ours", "mcp.lock")
+        project.serve("notes", tool("alpha", "Both."), mine)
+        assert project.run("lock").code == 0
+        branches.commit("merged")
+    merged = branches.merge("one", "two", [tool("alpha", "Both."), B, C])
+    assert merged.returncode == 0, merged.stdout + merged.stderr
+    assert project.run("verify").code == 0
+
+
 # --- what is set up ---------------------------------------------------------------------------------------------------
 
 

@@ -99,6 +99,8 @@ def _server(name: str, pin: ServerPin, detail: str) -> Iterator[Row]:
     yield Row((Span(named(name), "name", solid=True), Span(f"  {about}", "dim")), hang=4)
     if pin.launch:
         yield Row((Span(launch.shown(pin.launch), "command"),), 2, 6)
+        if detail == "exact" and pin.launch.env_file_digest:
+            yield Row((Span("env file's content: ", "dim"), Span(visible(pin.launch.env_file_digest))), 2, 6)
     if surface.instructions:
         text = value(surface.instructions, 200) if detail == "short" else surface.instructions
         yield Row((Span("instructions: ", "dim"), *said(text)), 2, 4)
