@@ -264,6 +264,29 @@ def test_the_base_branch_is_fetched_where_the_checkout_has_one_commit_alone(runn
     cloned.project.git("rev-parse", "--verify", "origin/main")
 
 
+def test_a_pull_request_cannot_choose_what_is_started(runner):
+    project = runner.project
+    project.git("init", "--quiet")
+    project.git("add", "--all")
+    project.git("commit", "--quiet", "-m", "base")
+    project.git("update-ref", "refs/remotes/origin/main", "HEAD")
+    event = {"GITHUB_EVENT_NAME": "pull_request", "GITHUB_BASE_REF": "main"}
+    assert runner.verify(**event).code == 0
+    canary = project.root / "started"
+    project.configure("notes", command="touch", args=[str(canary)])
+    done = runner.verify(**event)
+    assert (done.code, canary.exists()) == (1, False)
+
+
+def test_without_its_base_branch_a_pull_request_starts_nothing(runner):
+    runner.project.git("init", "--quiet")
+    canary = runner.project.root / "started"
+    runner.project.configure("notes", command="touch", args=[str(canary)])
+    done = runner.verify(GITHUB_EVENT_NAME="pull_request", GITHUB_BASE_REF="main")
+    assert (done.code, done.outputs, canary.exists()) == (2, {"exit-code": "2", "drift": "false"}, False)
+    assert "mcplock: --trust-rev origin/main: no revision" in done.err
+
+
 def test_a_pull_request_of_a_stranger_beside_secrets_is_refused(runner, recorder):
     script, argv = recorder
     done = runner.verify(script, GITHUB_EVENT_NAME="pull_request_target", GITHUB_BASE_REF="main")
