@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mcp_lock import __version__
+from mcp_lock import __version__, completion, plumbing
 from mcp_lock.errors import UsageError
 from mcp_lock.options import HELP, Common, Configured, Connecting, Reporting, Seconds, command, complain
 from mcp_lock.outcome import LEAST, Impact
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mcp_lock.outcome import Report
 
 
+@completion.options
 @click.group(
     context_settings=HELP,
     epilog="Exit codes: 0 nothing to report, 1 findings, 2 wrong usage, config or lock, 3 something could not be "
@@ -32,7 +33,7 @@ def app() -> None:
 
 
 @command(app, Common, Reporting, Connecting)
-@click.argument("names", metavar="[SERVER[/TOOL]]...", nargs=-1)
+@click.argument("names", metavar="[SERVER[/TOOL]]...", nargs=-1, shell_complete=completion.servers_and_tools)
 @click.option(
     "--expect",
     metavar="DIGEST",
@@ -83,7 +84,7 @@ def _check(common: Common, reporting: Reporting, connecting: Connecting) -> int:
 
 
 @command(app, Common, Reporting, Connecting)
-@click.argument("names", metavar="[SERVER]...", nargs=-1)
+@click.argument("names", metavar="[SERVER]...", nargs=-1, shell_complete=completion.servers)
 @click.option(
     "--fail-on",
     type=click.Choice(list(LEAST)),
@@ -121,7 +122,13 @@ def verify(
 
 @command(app, Common, Reporting, Connecting)
 @click.argument("sides", metavar="[OLD [NEW]]", nargs=-1)
-@click.option("--live", metavar="SERVER", multiple=True, help="Compare the lock with this live server. Repeatable.")
+@click.option(
+    "--live",
+    metavar="SERVER",
+    multiple=True,
+    shell_complete=completion.servers,
+    help="Compare the lock with this live server. Repeatable.",
+)
 @click.option("--exit-code", is_flag=True, help="Exit 1 if there is a difference.")
 def diff(
     common: Common,
@@ -157,8 +164,19 @@ def _difference(common: Common, connecting: Connecting, sides: tuple[str, ...], 
 
 
 @command(app, Common, Configured)
-@click.argument("words", metavar="[SERVER | -- COMMAND [ARG]...]", nargs=-1, type=click.UNPROCESSED)
-@click.option("--server", metavar="NAME", help="The name in the lock, when a command or a URL is given.")
+@click.argument(
+    "words",
+    metavar="[SERVER | -- COMMAND [ARG]...]",
+    nargs=-1,
+    type=click.UNPROCESSED,
+    shell_complete=completion.servers,
+)
+@click.option(
+    "--server",
+    metavar="NAME",
+    shell_complete=completion.servers,
+    help="The name in the lock, when a command or a URL is given.",
+)
 @click.option("--url", metavar="URL", help="Guard this remote server; the guard is the bridge to it.")
 @click.option(
     "--check",
@@ -303,8 +321,8 @@ def servers(common: Common, configured: Configured, form: str) -> int:
 
 
 @command(app, Common)
-@click.argument("name", metavar="[SERVER[/TOOL]]", required=False)
-@click.option("--plain", is_flag=True, help="Every contract in full: for git's textconv.")
+@click.argument("name", metavar="[SERVER[/TOOL]]", required=False, shell_complete=completion.servers_and_tools)
+@click.option("--plain", is_flag=True, help="Every contract exactly, a value a line: for git's textconv.")
 def show(common: Common, name: str | None, plain: bool) -> int:
     """Show what mcp.lock pins, readably."""
     from mcp_lock import lockfile
@@ -326,3 +344,6 @@ def schema(common: Common, which: str) -> int:
     described = {"lock": lockfile.schema, "report": json_.schema, "servers": inventory.schema}[which]()
     common.print(json.dumps(described, indent=2) + "\n")
     return 0
+
+
+app.commands.update(plumbing.COMMANDS.commands)

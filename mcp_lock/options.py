@@ -415,7 +415,7 @@ def command(group: click.Group, *groups: type) -> Callable[[Callable[..., int]],
 
         for option in (option for one in reversed(groups) for option in reversed(_OPTIONS[one])):
             run = option(run)
-        return group.command(name=function.__name__, context_settings=HELP)(run)
+        return group.command(name=function.__name__.replace("_", "-"), context_settings=HELP)(run)
 
     return register
 

@@ -29,7 +29,7 @@ class Revision:
 
         The path is seen from `directory` if it begins with a dot, else from the top of the tree.
         """
-        done = _git(self.directory, "cat-file", "blob", f"{self.commit}:{path}")
+        done = git(self.directory, "cat-file", "blob", f"{self.commit}:{path}")
         return done.stdout if done.returncode == 0 else None
 
 
@@ -38,14 +38,19 @@ def resolve(name: str, directory: Path) -> Revision:
 
     It is given back to git as a plain hash alone, so that no spelling of it is an option.
     """
-    done = _git(directory, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    done = git(directory, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     if done.returncode == 0:
         return Revision(name, done.stdout.decode().strip(), directory)
     why = one_line(done.stderr.decode("utf-8", "replace"))
     raise UsageError(
         f"{visible(name)}: no revision of the git repository at {visible(str(directory))}"
         + (f" ({why})" if why else "")
+        + (", a shallow clone: `git fetch --unshallow` gets the rest" if _is_shallow(directory) else "")
     )
+
+
+def _is_shallow(directory: Path) -> bool:
+    return git(directory, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
 
 
 def top(directory: Path) -> Path | None:
@@ -53,12 +58,13 @@ def top(directory: Path) -> Path | None:
     return next((at for at in (directory, *directory.parents) if (at / ".git").exists()), None)
 
 
-def _git(directory: Path, *args: str) -> subprocess.CompletedProcess[bytes]:
+def git(directory: Path, *args: str) -> subprocess.CompletedProcess[bytes]:
+    """Run git in `directory`, whatever comes of it. Raises `UsageError` where there is no git."""
     import subprocess  # for `top` alone nobody needs it, and every command asks for that
 
     try:
         return subprocess.run(["git", "-C", str(directory), *args], capture_output=True, check=False)
     except FileNotFoundError:
-        raise UsageError("git is not installed, and a revision is asked for") from None
+        raise UsageError("git is not installed, and this cannot be done without it") from None
     except OSError as error:
         raise UsageError(f"git could not be started: {one_line(str(error))}") from None

@@ -53,7 +53,7 @@ def _resolved(name: str, directory: Path) -> revision.Revision:
     try:
         return revision.resolve(name, directory)
     except UsageError as error:
-        raise UsageError(f"--trust-rev {error}; a shallow clone does not have it: fetch it first") from None
+        raise UsageError(f"--trust-rev {error}") from None
 
 
 def _weaker(name: str, reviewed: Settings, root: Path) -> list[str]:

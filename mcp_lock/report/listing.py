@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcp_lock import launch, lockfile
@@ -21,35 +23,43 @@ if TYPE_CHECKING:
 def lock_text(lock: Lock, name: str | None, options: Options, *, plain: bool) -> str:
     """What `mcplock show` prints: all servers in short, or one server or one item in full.
 
+    Plain text says everything, one value a line and the same on every screen, so that two of them can be compared.
     Raises `UsageError` for a name that is not pinned.
     """
-    rows = _all(lock, full=plain) if name is None else _chosen(lock, name)
+    if plain:
+        options = replace(options, width=_UNBROKEN, colour=False)
+    detail = "exact" if plain else "short" if name is None else "full"
+    rows = _all(lock, detail) if name is None else _chosen(lock, name, detail)
     return draw(rows, options.width, options.colour, options.unicode)
 
 
-def _all(lock: Lock, *, full: bool) -> Iterator[Row]:
+_UNBROKEN = 1 << 30
+"""Columns; no line is that long."""
+
+
+def _all(lock: Lock, detail: str) -> Iterator[Row]:
     for server in sorted(lock.servers):
-        yield from _server(server, lock.servers[server], full=full)
+        yield from _server(server, lock.servers[server], detail)
 
 
-def _chosen(lock: Lock, name: str) -> Iterator[Row]:
+def _chosen(lock: Lock, name: str, detail: str) -> Iterator[Row]:
     server = lockfile.owner(name, lock.servers)
     if server is None:
         there = ", ".join(map(visible, sorted(lock.servers))) or "none"
         raise UsageError(f"no server {visible(name)!r} in the lock; there are: {there}")
     if name == server:
-        return _server(server, lock.servers[server], full=True)
-    return _items(lock.servers[server], name[len(server) + 1 :])
+        return _server(server, lock.servers[server], detail)
+    return _items(lock.servers[server], name[len(server) + 1 :], detail)
 
 
-def _items(pin: ServerPin, name: str) -> Iterator[Row]:
+def _items(pin: ServerPin, name: str, detail: str) -> Iterator[Row]:
     found = [pin.surface.contracts(kind)[name] for kind in Kind if name in pin.surface.contracts(kind)]
     if not found:
         raise UsageError(f"no tool, prompt or resource {visible(name)!r} in the lock")
-    return (row for contract in found for row in _contract(contract, full=True))
+    return (row for contract in found for row in _contract(contract, detail))
 
 
-def _server(name: str, pin: ServerPin, *, full: bool) -> Iterator[Row]:
+def _server(name: str, pin: ServerPin, detail: str) -> Iterator[Row]:
     surface = pin.surface
     says = f"{visible(surface.server)} {visible(surface.server_version)}".strip()
     about = ", ".join(
@@ -58,20 +68,22 @@ def _server(name: str, pin: ServerPin, *, full: bool) -> Iterator[Row]:
     yield Row((Span(named(name), "name", solid=True), Span(f"  {about}", "dim")), hang=4)
     if pin.launch:
         yield Row((Span(launch.shown(pin.launch), "command"),), 2, 6)
+        if detail == "exact" and pin.launch.env_file_digest:
+            yield Row((Span("env file's content: ", "dim"), Span(visible(pin.launch.env_file_digest))), 2, 6)
     if surface.instructions:
-        text = surface.instructions if full else value(surface.instructions, 200)
+        text = value(surface.instructions, 200) if detail == "short" else surface.instructions
         yield Row((Span("instructions: ", "dim"), *said(text)), 2, 4)
     for kind in Kind:
         contracts = surface.contracts(kind)
         for item in sorted(contracts):
-            yield from _contract(contracts[item], full=full)
+            yield from _contract(contracts[item], detail)
 
 
-def _contract(contract: Contract, *, full: bool) -> Iterator[Row]:
+def _contract(contract: Contract, detail: str) -> Iterator[Row]:
     definition = contract.definition
     kind = "" if contract.kind is Kind.TOOL else f"{contract.kind.noun} "
     name = (Span(kind, "dim"), Span(named(contract.name), "name", solid=True))
-    if not full:
+    if detail == "short":
         described = value(definition["description"], 200) if definition.get("description") else ""
         inside = signature(definition) if contract.kind is Kind.TOOL else f"  {described}"
         yield Row((*name, *said(inside)), 2, 6)
@@ -79,7 +91,12 @@ def _contract(contract: Contract, *, full: bool) -> Iterator[Row]:
     yield Row((*name, Span(f"  {contract.digest}", "dim", solid=True)), 2, 6)
     for field, held in definition.items():
         if field != contract.kind.key:
-            yield from _field(field, held)
+            yield from _exact(field, held) if detail == "exact" else _field(field, held)
+
+
+def _exact(field: str, held: Any) -> Iterator[Row]:
+    spelt = held if isinstance(held, str) else json.dumps(held, ensure_ascii=False, indent=2, sort_keys=True)
+    yield Row((Span(f"{visible(field)}: ", "dim"), *said(spelt)), 4, 6)
 
 
 def _field(field: str, held: Any) -> Iterator[Row]:
