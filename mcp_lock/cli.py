@@ -14,7 +14,7 @@ import click
 
 from mcp_lock import __version__
 from mcp_lock.errors import UsageError
-from mcp_lock.options import HELP, Common, Configured, Connecting, Reporting, Seconds, command
+from mcp_lock.options import HELP, Common, Configured, Connecting, Reporting, Seconds, Summarised, command
 from mcp_lock.outcome import Impact
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ _LEAST = {impact.word: impact for impact in (Impact.COSMETIC, Impact.COMPATIBLE,
 """What `--fail-on` takes; whatever is worse always fails."""
 
 
-@command(app, Common, Reporting, Connecting)
+@command(app, Common, Summarised, Connecting)
 @click.argument("names", metavar="[SERVER]...", nargs=-1)
 @click.option(
     "--fail-on",
@@ -85,7 +85,7 @@ _LEAST = {impact.word: impact for impact in (Impact.COSMETIC, Impact.COMPATIBLE,
 @click.option("--exit-zero", is_flag=True, help="Exit 0 in spite of findings.")
 def verify(
     common: Common,
-    reporting: Reporting,
+    reporting: Summarised,
     connecting: Connecting,
     names: tuple[str, ...],
     fail_on: str,
@@ -104,13 +104,13 @@ def verify(
     return 0 if exit_zero and code == 1 else code
 
 
-@command(app, Common, Reporting, Connecting)
+@command(app, Common, Summarised, Connecting)
 @click.argument("sides", metavar="[OLD [NEW]]", nargs=-1)
 @click.option("--live", metavar="SERVER", multiple=True, help="Compare the lock with this live server. Repeatable.")
 @click.option("--exit-code", is_flag=True, help="Exit 1 if there is a difference.")
 def diff(
     common: Common,
-    reporting: Reporting,
+    reporting: Summarised,
     connecting: Connecting,
     sides: tuple[str, ...],
     live: tuple[str, ...],

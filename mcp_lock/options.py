@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcp_lock import summary
 from mcp_lock.errors import McpLockError, UsageError
 from mcp_lock.text import harmless, one_line
 
@@ -134,6 +135,27 @@ class Reporting:
             _write(common.directory / path, render(report, other, replace(screen, colour=False, unicode=True)))
 
 
+@dataclass(frozen=True, slots=True)
+class Summarised(Reporting):
+    """Options of the commands whose report a job may show as its summary."""
+
+    summary: str | None
+    """The file; empty for the one that GitHub names."""
+
+    def __post_init__(self) -> None:
+        """Raises `UsageError` before any server is started, if there is no place for the summary."""
+        summary.require_place(self.summary)
+
+    def show(self, common: Common, report: Report, closing: str = "", *, accept: bool = True) -> None:
+        """Print and write a report, the summary last."""
+        from mcp_lock.report import Format, render
+
+        Reporting.show(self, common, report, closing, accept=accept)  # slots leave `super()` without its class
+        if self.summary is not None:
+            looks = replace(common.screen(), colour=False, unicode=True, accept=accept)
+            summary.write(common.directory, self.summary, render(report, Format.MARKDOWN, looks))
+
+
 def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8", newline="\n")
@@ -237,6 +259,23 @@ _CONFIGURED = [
     click.option("--env-file", metavar="FILE", type=_PATH, multiple=True, help="Values of variables, a line each."),
     click.option("--header", metavar="NAME=VALUE", multiple=True, help="Header for remote servers. Never stored."),
 ]
+_REPORTING = [
+    click.option(
+        "-f",
+        "--format",
+        type=click.Choice(["text", "json", "markdown"]),
+        default="text",
+        envvar="MCPLOCK_FORMAT",
+        help="The form of the report.",
+    ),
+    click.option(
+        "-o",
+        "--output",
+        metavar="[FORMAT:]FILE",
+        multiple=True,
+        help="Write the report to a file too, in that format or the one printed. Repeatable.",
+    ),
+]
 _OPTIONS: dict[type, list[Callable[[Any], Any]]] = {
     Common: [
         click.option("-C", "--directory", metavar="DIR", type=_PATH, default=".", help="Run as if started in DIR."),
@@ -255,21 +294,13 @@ _OPTIONS: dict[type, list[Callable[[Any], Any]]] = {
         ),
         click.option("--debug", is_flag=True, help="Show tracebacks."),
     ],
-    Reporting: [
+    Reporting: _REPORTING,
+    Summarised: [
+        *_REPORTING,
         click.option(
-            "-f",
-            "--format",
-            type=click.Choice(["text", "json"]),
-            default="text",
-            envvar="MCPLOCK_FORMAT",
-            help="The form of the report.",
-        ),
-        click.option(
-            "-o",
-            "--output",
-            metavar="[FORMAT:]FILE",
-            multiple=True,
-            help="Write the report to a file too, in that format or the one printed. Repeatable.",
+            summary.OPTION,
+            metavar="[=FILE]",
+            help=f"Write the report as Markdown to FILE too, or to the end of ${summary.VARIABLE}.",
         ),
     ],
     Configured: _CONFIGURED,
@@ -330,7 +361,7 @@ def command(group: click.Group, *groups: type) -> Callable[[Callable[..., int]],
 
         for option in (option for one in reversed(groups) for option in reversed(_OPTIONS[one])):
             run = option(run)
-        return group.command(name=function.__name__, context_settings=HELP)(run)
+        return group.command(name=function.__name__, cls=summary.Command, context_settings=HELP)(run)
 
     return register
 

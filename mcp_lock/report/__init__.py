@@ -19,9 +19,10 @@ class Format(Enum):
 
     TEXT = "text"
     JSON = "json"
+    MARKDOWN = "markdown"
 
 
-_MODULE = {Format.TEXT: "terminal", Format.JSON: "json_"}
+_MODULE = {Format.TEXT: "terminal", Format.JSON: "json_", Format.MARKDOWN: "markdown"}
 """The module of each format in this package, whose `render(report, options)` makes the text."""
 
 

@@ -92,9 +92,14 @@ def _ascii(row: Row) -> Row:
     """The same row for an output that holds ASCII alone."""
 
     def plain(spans: tuple[Span, ...]) -> tuple[Span, ...]:
-        return tuple(span._replace(text=_NOT_ASCII.sub(_code, span.text.translate(_PLAIN))) for span in spans)
+        return tuple(span._replace(text=ascii_only(span.text)) for span in spans)
 
     return Row(plain(row.spans), row.indent, row.hang, plain(row.right))
+
+
+def ascii_only(text: str) -> str:
+    r"""`text` in ASCII: our own signs by what they stand for, every other character as `\u{hex}`."""
+    return _NOT_ASCII.sub(_code, text.translate(_PLAIN))
 
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")

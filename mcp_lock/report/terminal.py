@@ -16,7 +16,6 @@ Three columns to scan: the impact, the place, the rule. Below a place stands wha
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -113,8 +112,7 @@ def _paragraph(one: told.Told) -> object:
 
 
 def _left_out(hidden: Sequence[told.Told]) -> Row:
-    impacts = Counter(one.change.impact for one in hidden)
-    which = ", ".join(f"{impacts[impact]} {impact.word}" for impact in sorted(impacts, reverse=True))
+    which = told.by_impact(one.change.impact for one in hidden)
     return Row((Span(f"… and {len(hidden)} more: {which} (-v shows all)", "dim"),), 2)
 
 
@@ -178,8 +176,8 @@ def _closing(report: Report, options: Options) -> Iterator[Row]:
     if skipped:
         names = ", ".join(map(visible_name, skipped))
         yield Row((Span(f"{told.count(len(skipped), 'server')} skipped: {names}.", "dim"),), 0, 2)
-    if all(server.status in (Status.UNCHANGED, Status.SKIPPED) for server in report.servers):
-        yield from _as_locked(report)
+    if told.nothing_found(report):
+        yield from [Row((Span(same, "good"),)) for same in [told.as_locked(report)] if same]
         return
     yield Row((Span(told.totals(report), "name"),))
     if options.accept:
@@ -194,10 +192,3 @@ def _accepting(report: Report, options: Options) -> Iterator[Row]:
     yield from (Row((Span(command, "command", solid=True),), 2) for command in commands)
     if not options.verbose and any(map(told.is_many, servers)):
         yield Row((Span("(without digests: run with -v for a command that names them all)", "dim"),), 2)
-
-
-def _as_locked(report: Report) -> Iterator[Row]:
-    same = [server for server in report.servers if server.status is Status.UNCHANGED]
-    if same:
-        contracts = told.count(sum(server.unchanged for server in same), "contract")
-        yield Row((Span(f"{told.count(len(same), 'server')}, {contracts}: as locked.", "good"),))
