@@ -81,7 +81,7 @@ def _table(servers: Sequence[ServerReport], options: Options) -> str:
         counts = Counter(change.impact for change in servers[0].drift)
         return "\n".join(["| impact | changes |", "|---|--:|", *[f"| {one.word} | {counts[one]} |" for one in impacts]])
     rows = (_row(server, impacts) for server in sorted(servers, key=standing.rank))
-    head = [f"| changes in | {' | '.join(impact.word for impact in impacts)} |", f"|---|{'--:|' * len(impacts)}"]
+    head = [f"| server | {' | '.join(impact.word for impact in impacts)} |", f"|---|{'--:|' * len(impacts)}"]
     return "\n".join([*head, *some(rows, len(servers), _MOST_LIST, options)])
 
 
