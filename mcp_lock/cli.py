@@ -14,7 +14,11 @@ import click
 
 from mcp_lock import __version__, completion, plumbing
 from mcp_lock.errors import UsageError
-from mcp_lock.options import HELP, Common, Configured, Connecting, Reporting, Seconds, command, complain
+from mcp_lock.options.command import HELP, command
+from mcp_lock.options.common import Common, complain
+from mcp_lock.options.configured import Configured, Connecting
+from mcp_lock.options.reporting import Reporting, Summarised
+from mcp_lock.options.table import Seconds
 from mcp_lock.outcome import LEAST, Impact
 
 if TYPE_CHECKING:
@@ -83,7 +87,7 @@ def _check(common: Common, reporting: Reporting, connecting: Connecting) -> int:
     return report.exit_code()
 
 
-@command(app, Common, Reporting, Connecting)
+@command(app, Common, Summarised, Connecting)
 @click.argument("names", metavar="[SERVER]...", nargs=-1, shell_complete=completion.servers)
 @click.option(
     "--fail-on",
@@ -99,7 +103,7 @@ def _check(common: Common, reporting: Reporting, connecting: Connecting) -> int:
 )
 def verify(
     common: Common,
-    reporting: Reporting,
+    reporting: Summarised,
     connecting: Connecting,
     names: tuple[str, ...],
     fail_on: str | None,
@@ -120,7 +124,7 @@ def verify(
     return 0 if exit_zero and code == 1 else code
 
 
-@command(app, Common, Reporting, Connecting)
+@command(app, Common, Summarised, Connecting)
 @click.argument("sides", metavar="[OLD [NEW]]", nargs=-1)
 @click.option(
     "--live",
@@ -132,7 +136,7 @@ def verify(
 @click.option("--exit-code", is_flag=True, help="Exit 1 if there is a difference.")
 def diff(
     common: Common,
-    reporting: Reporting,
+    reporting: Summarised,
     connecting: Connecting,
     sides: tuple[str, ...],
     live: tuple[str, ...],

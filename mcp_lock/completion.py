@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcp_lock.errors import UsageError
-from mcp_lock.options import Common
+from mcp_lock.options.common import Common
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

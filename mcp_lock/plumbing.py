@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from mcp_lock.options import LOCK_NAME, Common, command, complain
+from mcp_lock.options.command import command
+from mcp_lock.options.common import LOCK_NAME, Common, complain
 from mcp_lock.text import visible
 
 COMMANDS = click.Group()

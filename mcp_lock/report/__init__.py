@@ -27,6 +27,7 @@ class Format(Enum):
     GITHUB = "github"
     GITLAB = "gitlab"
     JUNIT = "junit"
+    MARKDOWN = "markdown"
 
 
 _MODULE = {Format.TEXT: "terminal", Format.JSON: "json_"}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mcp_lock.outcome import Impact, Status
 from mcp_lock.report import told
 from mcp_lock.report.findings import findings
-from mcp_lock.report.screen import plain
+from mcp_lock.report.screen import ascii_only
 from mcp_lock.text import harmless, visible
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ MOST = 10
 def render(report: Report, options: Options) -> str:
     """A command a line; an ordinary line where there is nothing to annotate."""
     lines = _lines(report, options)
-    return "".join(f"{line if options.unicode else plain(line)}\n" for line in lines)
+    return "".join(f"{line if options.unicode else ascii_only(line)}\n" for line in lines)
 
 
 def _lines(report: Report, options: Options) -> Iterator[str]:

@@ -41,6 +41,11 @@ def value(said: Any, limit: int = 200) -> str:
     return "absent" if said is ABSENT else clip(json.dumps(said, ensure_ascii=False), limit)
 
 
+def spread(said: Any, limit: int) -> str:
+    """A JSON value, a member on a line; clipped."""
+    return clip(json.dumps(said, ensure_ascii=False, indent=2), limit)
+
+
 def member(name: str, schema: Any, optional: bool = False, limit: int = 400) -> str:
     """A property as its caller sees it: `limit?: integer = 10 — "max results"`."""
     text = schema.get("description") if isinstance(schema, Mapping) else None

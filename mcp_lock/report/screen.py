@@ -51,6 +51,8 @@ ROLES = {
     "old blank": "reverse red",
     "new blank": "reverse green",
     "hidden": "bold reverse magenta",
+    "old hidden": "bold reverse magenta",
+    "new hidden": "bold reverse magenta",
     "command": "cyan",
     "error": "bold red",
     "good": "green",
@@ -73,7 +75,8 @@ def said(text: str, role: str = "", solid: bool = False) -> tuple[Span, ...]:
     if shown == text:
         return (Span(shown, role, solid),)
     parts = _ESCAPED.split(shown)
-    return tuple(Span(part, "hidden" if at % 2 else role, solid) for at, part in enumerate(parts) if part)
+    hidden = f"{role} hidden" if role in ("old", "new") else "hidden"
+    return tuple(Span(part, hidden if at % 2 else role, solid) for at, part in enumerate(parts) if part)
 
 
 def draw(rows: Iterable[Row], width: int, colour: bool, unicode: bool) -> str:
@@ -89,13 +92,13 @@ def _ascii(row: Row) -> Row:
     """The same row for an output that holds ASCII alone."""
 
     def spelt(spans: tuple[Span, ...]) -> tuple[Span, ...]:
-        return tuple(span._replace(text=plain(span.text)) for span in spans)
+        return tuple(span._replace(text=ascii_only(span.text)) for span in spans)
 
     return Row(spelt(row.spans), row.indent, row.hang, spelt(row.right))
 
 
-def plain(text: str) -> str:
-    r"""`text` in ASCII alone: signs that have a spelling in it, all else as `\u{hex}`."""
+def ascii_only(text: str) -> str:
+    r"""`text` in ASCII: our own signs by what they stand for, every other character as `\u{hex}`."""
     return _NOT_ASCII.sub(_code, text.translate(_PLAIN))
 
 
@@ -160,7 +163,7 @@ def _words(spans: Iterable[Span]) -> Iterator[list[Span]]:
     for text, role, solid in (span for span in spans if span.text):
         for part in [text] if solid else _parts(text):
             blank = not solid and part[0] in " \n"
-            loose = not solid and (role == "hidden" or _wide(part[0]))
+            loose = not solid and (role.endswith("hidden") or _wide(part[0]))
             if word and (blank or loose or (not solid and _wide(word[-1].text[-1]))):
                 yield word
                 word = []

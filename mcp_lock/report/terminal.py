@@ -16,14 +16,13 @@ Three columns to scan: the impact, the place, the rule. Below a place stands wha
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from mcp_lock.outcome import ABSENT, Change, Impact, Notice, Report, ServerReport, Status
-from mcp_lock.report import schema_words, told
+from mcp_lock.outcome import ABSENT, Change, Impact, Report, ServerReport, Status
+from mcp_lock.report import schema_words, standing, told
 from mcp_lock.report.screen import Row, Span, draw, said, size
-from mcp_lock.text import clip, visible_name
+from mcp_lock.text import visible_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,7 +35,6 @@ _MOST = 40
 """Blocks of one server, unless all are asked for."""
 _BODY = 14
 """Where places begin, and all that is said of them: past the longest impact."""
-_LONGEST_POINTER = 120
 _NARROW = 4
 """Where what is said of them begins in a narrow terminal."""
 
@@ -48,7 +46,7 @@ def render(report: Report, options: Options) -> str:
 
 
 def _rows(report: Report, options: Options) -> Iterator[Row]:
-    sections = [list(_section(server, options)) for server in sorted(report.servers, key=_rank)]
+    sections = [list(_section(server, options)) for server in sorted(report.servers, key=standing.rank)]
     sections = [section for section in sections if section]
     for before, section in zip([[], *sections], sections, strict=False):
         yield from [_BLANK] * (len(before) > 1 or (len(section) > 1 and bool(before)))
@@ -61,111 +59,36 @@ def _rows(report: Report, options: Options) -> Iterator[Row]:
 
 _BLANK = Row(())
 
-_ORDER = tuple(
-    Status[name]
-    for name in ("DRIFTED", "HELD", "LAUNCH_CHANGED", "NOT_LOCKED", "GONE", "UNREADABLE", "UNCHANGED", "SKIPPED")
-)
-
-
-def _rank(server: ServerReport) -> tuple[int, int]:
-    return _ORDER.index(server.status), -server.worst
-
 
 def _section(server: ServerReport, options: Options) -> Iterator[Row]:
     """All that is said of one server; nothing of one that is as locked."""
     shown = [change for change in server.changes if options.verbose or change.impact > Impact.IMMATERIAL]
-    state = _STATE.get(server.status)
-    notices = _notices(server, options, is_told=bool(shown or state))
+    state = standing.state(server)
+    own = bool(shown or state) and not options.quiet
+    notices = standing.notices(server, everything=options.verbose, with_own=own)
     if not (shown or notices or state):
         return
-    yield _heading(server, state(server, options) if state else _counted(server))
+    yield _heading(server, _stated(server, state, options) if state else (Span(standing.counted(server)),))
     if server.status is Status.DRIFTED and server.error:
         yield Row((Span("not checked  ", "error"), *said(server.error)), 2, _BODY)
     yield from _changes(told.told(shown), options)
     yield from [_BLANK] * bool(notices)
     for notice in notices:
-        yield Row((Span("notice      ", "dim", solid=True), *said(f"{_about(notice)}{notice.text}")), 2, _BODY)
-
-
-def _notices(server: ServerReport, options: Options, *, is_told: bool) -> list[Notice]:
-    """The facts about what drifts, and about the server itself where anything else is told of it."""
-    drifting = {change.item for change in server.drift}
-    on_server = is_told and not options.quiet
-    return [
-        one for one in server.notices if options.verbose or one.item in drifting or (on_server and one.item is None)
-    ]
-
-
-def _about(notice: Notice) -> str:
-    item = told.said_item(notice.item) if notice.item else ""
-    where = " ".join(filter(None, (item, clip(visible_name(notice.pointer), _LONGEST_POINTER))))
-    return f"{where}: " if where else ""
+        text = f"{standing.about(notice)}{notice.text}"
+        yield Row((Span("notice      ", "dim", solid=True), *said(text)), 2, _BODY)
 
 
 def _heading(server: ServerReport, state: tuple[Span, ...]) -> Row:
     return Row((Span(told.named(server.name), "name", solid=True), Span(": "), *state), 0, 2)
 
 
-def _counted(server: ServerReport) -> tuple[Span, ...]:
-    changed = len({change.item for change in server.drift})
-    counts = ([f"{changed} changed"] if changed else []) + (
-        [f"{server.unchanged} unchanged"] if server.unchanged else []
-    )
-    return (Span(", ".join(counts) or "as locked"),)
-
-
-def _hint(options: Options, before: str, command: str) -> tuple[Span, ...]:
-    """What to do next, where something is left to do."""
-    if not options.accept:
-        return ()
-    return (Span(f"{before} `"), Span(command, "command", solid=True), Span("`"))
-
-
-def _because(server: ServerReport, form: str) -> tuple[Span, ...]:
-    return said(form.format(server.error)) if server.error else ()
-
-
-def _launch_changed(server: ServerReport, options: Options) -> tuple[Span, ...]:
-    start = (Span("launch spec changed", "breaking"), *_because(server, " ({})"))
-    name = told.quoted(server.name)
-    if server.drift:
-        return (*start, Span("; "), *_counted(server))
-    if server.unchanged:
-        start = (*start, Span("; its contracts are as locked"))
-        return (*start, *_hint(options, "; accept it with", f"mcplock lock {name}"))
-    start = (*start, Span(", not started"))
-    return (*start, *_hint(options, "; see the contracts with", f"mcplock diff --run-changed --live {name}"))
-
-
-def _not_locked(server: ServerReport, options: Options) -> tuple[Span, ...]:
-    start = (Span("not locked yet", "silent"), *_because(server, ": {}"))
-    return (
-        start
-        if server.drift
-        else (*start, *_hint(options, "; pin it with", f"mcplock lock {told.quoted(server.name)}"))
-    )
-
-
-def _gone(_: ServerReport, options: Options) -> tuple[Span, ...]:
-    start = Span("in the lock, but no longer configured", "silent")
-    return (start, *_hint(options, "; take it out with", "mcplock lock"))
-
-
-def _held(server: ServerReport, _: Options) -> tuple[Span, ...]:
-    return (Span("held back", "breaking"), *_because(server, ": {}"))
-
-
-def _unreadable(server: ServerReport, _: Options) -> tuple[Span, ...]:
-    return (Span("could not be checked", "error"), *_because(server, ": {}"))
-
-
-_STATE = {
-    Status.LAUNCH_CHANGED: _launch_changed,
-    Status.NOT_LOCKED: _not_locked,
-    Status.GONE: _gone,
-    Status.HELD: _held,
-    Status.UNREADABLE: _unreadable,
-}
+def _stated(server: ServerReport, state: standing.State, options: Options) -> tuple[Span, ...]:
+    """A state in words, its reason, and what to do next where something is left to do."""
+    because = said(state.because.format(server.error)) if server.error and state.because else ()
+    spans = (Span(state.words, state.role), *because, Span(state.after))
+    if not (state.command and options.accept):
+        return spans
+    return (*spans, Span(f"{state.hint} `"), Span(state.command, "command", solid=True), Span("`"))
 
 
 def _changes(found: Sequence[told.Told], options: Options) -> Iterator[Row]:
@@ -189,8 +112,7 @@ def _paragraph(one: told.Told) -> object:
 
 
 def _left_out(hidden: Sequence[told.Told]) -> Row:
-    impacts = Counter(one.change.impact for one in hidden)
-    which = ", ".join(f"{impacts[impact]} {impact.word}" for impact in sorted(impacts, reverse=True))
+    which = told.by_impact(one.change.impact for one in hidden)
     return Row((Span(f"… and {len(hidden)} more: {which} (-v shows all)", "dim"),), 2)
 
 
@@ -260,8 +182,8 @@ def _closing(report: Report, options: Options) -> Iterator[Row]:
     if skipped:
         names = ", ".join(map(visible_name, skipped))
         yield Row((Span(f"{told.count(len(skipped), 'server')} skipped: {names}.", "dim"),), 0, 2)
-    if all(server.status in (Status.UNCHANGED, Status.SKIPPED) for server in report.servers):
-        yield from [Row((Span(same, "good"),))] if (same := told.as_locked(report)) else []
+    if told.nothing_found(report):
+        yield from [Row((Span(same, "good"),)) for same in [told.as_locked(report)] if same]
         return
     yield Row((Span(told.totals(report), "name"),))
     if options.accept:
@@ -269,7 +191,7 @@ def _closing(report: Report, options: Options) -> Iterator[Row]:
 
 
 def _accepting(report: Report, options: Options) -> Iterator[Row]:
-    servers = sorted(report.servers, key=_rank)
+    servers = sorted(report.servers, key=standing.rank)
     commands = [command for server in servers for command in told.accept(server, options.verbose)]
     if commands:
         yield Row((Span("Accept what you have reviewed:"),))

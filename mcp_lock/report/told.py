@@ -210,10 +210,15 @@ def totals(report: Report) -> str:
     return " ".join(sentences + ([f"{unchanged} unchanged."] if unchanged else []))
 
 
+def nothing_found(report: Report) -> bool:
+    """Whether every server is as locked, or was left out on purpose."""
+    return all(server.status in (Status.UNCHANGED, Status.SKIPPED) for server in report.servers)
+
+
 def as_locked(report: Report) -> str:
     """That all are as locked, such as `2 servers, 43 contracts: as locked.`; empty if a server is not, or none is."""
     same = [server for server in report.servers if server.status is Status.UNCHANGED]
-    if not same or any(server.status not in (Status.UNCHANGED, Status.SKIPPED) for server in report.servers):
+    if not same or not nothing_found(report):
         return ""
     contracts = count(sum(server.unchanged for server in same), "contract")
     return f"{count(len(same), 'server')}, {contracts}: as locked."
@@ -244,9 +249,13 @@ def _changed(servers: Iterable[ServerReport]) -> Mapping[tuple[str, Item], Impac
 
 def _changed_said(worst: Mapping[tuple[str, Item], Impact]) -> str:
     nouns = Counter(item.kind.noun if item.kind else "server" for _, item in worst)
-    impacts = Counter(worst.values())
-    said = ", ".join(f"{impacts[impact]} {impact.word}" for impact in sorted(impacts, reverse=True))
-    return f"{' and '.join(count(n, noun) for noun, n in nouns.items())} changed: {said}."
+    return f"{' and '.join(count(n, noun) for noun, n in nouns.items())} changed: {by_impact(worst.values())}."
+
+
+def by_impact(impacts: Iterable[Impact]) -> str:
+    """How many there are of each impact, the worst first: `1 breaking, 2 silent`."""
+    counts = Counter(impacts)
+    return ", ".join(f"{counts[impact]} {impact.word}" for impact in sorted(counts, reverse=True))
 
 
 def count(number: int, noun: str) -> str:
