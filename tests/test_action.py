@@ -24,8 +24,6 @@ INSTALL, VERIFY, END = ACTION["runs"]["steps"]
 MCPLOCK = Path(sys.executable).with_name("mcplock")
 BASH = ("bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c")
 KNOWN = {option for parameter in app.commands["verify"].params for option in parameter.opts}
-NOT_YET = {"--trust-rev", "--summary"} - KNOWN
-"""Flags of `verify` that the action passes and that are built elsewhere at this time."""
 
 
 @dataclass(frozen=True)
@@ -129,21 +127,6 @@ def test_every_input_is_used_and_every_output_comes_from_a_step():
     }
 
 
-def without_github_format(run: str) -> str:
-    """The step without the format that is not there yet."""
-    return run if "github" in formats() else run.replace("--format=github", "--format=text")
-
-
-def formats() -> list[str]:
-    (option,) = (one for one in app.commands["verify"].params if one.name == "format")
-    return list(option.type.choices)
-
-
-@pytest.fixture(autouse=True)
-def _formats(monkeypatch):
-    monkeypatch.setitem(VERIFY, "run", without_github_format(VERIFY["run"]))
-
-
 def test_a_project_as_locked_passes(runner):
     done = runner.verify()
     assert done.code == 0, done.out + done.err
@@ -234,7 +217,7 @@ def test_reports_are_asked_for_as_the_inputs_say(runner, recorder):
 def test_flags_that_the_action_passes_exist():
     passed = set(re.findall(r"(?<![\w-])--[a-z-]+(?==)", VERIFY["run"])) - {"--depth"}
     assert {"--directory", "--lockfile", "--fail-on", "--trust-rev", "--output", "--format", "--summary"} == passed
-    assert passed - KNOWN <= NOT_YET
+    assert passed <= KNOWN
 
 
 @pytest.mark.parametrize(
@@ -307,9 +290,6 @@ def test_a_python_that_is_too_old_or_not_there_is_told(runner, tmp_path):
     assert not (runner.project.root / "owned").exists()
 
 
-@pytest.mark.skipif(
-    bool(NOT_YET) or "sarif" not in formats(), reason="needs flags and formats of verify that are not there"
-)
 def test_every_report_is_written_and_a_pull_request_is_checked_for_real(runner):
     project = runner.project
     project.git("init", "--quiet")
