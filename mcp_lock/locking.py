@@ -105,7 +105,7 @@ def lock_project(project: run.Project, wish: Wish) -> Locked:
     report = replace(report, servers=tuple(_held(server, pins, live, wish) for server in report.servers))
     fresh = _new_pins(report, pins, live)
     report = replace(report, servers=tuple(_noticed(server, fresh, project.found) for server in report.servers))
-    report = report.with_notes(*project.found.notes).with_sources(run.sources(project.found.entries))
+    report = run.as_configured(report.with_notes(*project.found.notes), project.found.entries)
     new = Lock({**old.servers, **dict(pins.items()), **fresh})
     new = Lock({name: pin for name, pin in new.servers.items() if not _is_gone(name, report)})
     refused = _unexpected(report, live, wish.expect) if wish.expect else ""

@@ -11,10 +11,11 @@ from enum import Enum, IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from mcp_lock.contract import Kind
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from mcp_lock.contract import Kind
+    from collections.abc import Set as AbstractSet
 
 
 class Impact(IntEnum):
@@ -117,7 +118,7 @@ class Change:
     server: str = ""
     confidence: Confidence = Confidence.HEURISTIC
     hits: str = ""
-    """Who is hit, in the letters of `Rule.hits`."""
+    """Who is hit, in the letters of `Rule.hits`, and A where a client calls the tool without asking anybody."""
     witness: Any = ABSENT
     """A call, as an object of arguments, that proves the impact."""
     name: str = ""
@@ -247,6 +248,14 @@ class ServerReport:
         return max((change.impact for change in self.changes), default=Impact.IMMATERIAL)
 
 
+def _approved(server: ServerReport, names: AbstractSet[str]) -> ServerReport:
+    def marked(change: Change) -> Change:
+        is_meant = change.item.kind is Kind.TOOL and bool({"*", change.item.name} & names)
+        return replace(change, hits=f"{change.hits}A") if is_meant else change
+
+    return replace(server, changes=tuple(map(marked, server.changes))) if names else server
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """What a whole run found."""
@@ -273,6 +282,10 @@ class Report:
     def with_sources(self, sources: Mapping[str, tuple[str, int]]) -> Report:
         """The same report, its servers with the place where each is configured."""
         return replace(self, servers=tuple(replace(one, source=sources.get(one.name)) for one in self.servers))
+
+    def with_approved(self, approved: Mapping[str, AbstractSet[str]]) -> Report:
+        """The same report, saying of changed tools that a client calls them without asking; `*` is every tool."""
+        return replace(self, servers=tuple(_approved(one, approved.get(one.name, frozenset())) for one in self.servers))
 
     def with_notes(self, *notes: str) -> Report:
         """The same report with more notes."""

@@ -73,12 +73,13 @@ def verify_project(project: Project, names: Sequence[str]) -> Report:
     live = read_live(project, pins, {name: entry for name, entry in entries.items() if name not in unseen})
     report = verify.compare(pins, {**unseen, **live}, project.settings.policy)
     report = report.with_notes(*project.found.notes, *_trust_notes(project, known))
-    return report.with_sources(sources(entries))
+    return as_configured(report, entries)
 
 
-def sources(entries: Mapping[str, Entry]) -> dict[str, tuple[str, int]]:
-    """The first place where each server is configured."""
-    return {name: (first.file, first.line) for name, entry in entries.items() for first in entry.sources[:1]}
+def as_configured(report: Report, entries: Mapping[str, Entry]) -> Report:
+    """The report with what the configs say of each server: where it stands, and what is called without asking."""
+    sources = {name: (first.file, first.line) for name, entry in entries.items() for first in entry.sources[:1]}
+    return report.with_sources(sources).with_approved({name: entry.approved for name, entry in entries.items()})
 
 
 def check_project(found: Found, lock: Path) -> Report:
@@ -89,7 +90,7 @@ def check_project(found: Found, lock: Path) -> Report:
     pins = _read_lock(lock, found).servers
     require_servers({*pins, *found.entries}, found)
     live = {name: _configured_side(pins.get(name), entry) for name, entry in found.entries.items()}
-    return verify.compare(pins, live).with_notes(*found.notes).with_sources(sources(found.entries))
+    return as_configured(verify.compare(pins, live).with_notes(*found.notes), found.entries)
 
 
 def _configured_side(pin: ServerPin | None, entry: Entry) -> Side:

@@ -529,3 +529,17 @@ def test_the_config_may_come_from_stdin(project):
     (project.root / ".mcp.json").unlink()
     assert project.run("lock", "-c", "-", stdin=text).code == 0
     assert project.lock.exists()
+
+
+def test_drift_of_a_tool_that_a_client_calls_without_asking_is_marked(project):
+    project.serve("s", tool("a"), tool("b"))
+    project.entries["s"]["alwaysAllow"] = ["a"]
+    project.save()
+    assert project.run("lock").code == 0
+    (project.root / "s.json").write_text(
+        json.dumps({"tools": [tool("a", "Drops it."), tool("b", "Drops it.")]}), "utf-8"
+    )
+    done = project.run("verify", "-f", "json")
+    hits = {change["item"]["name"]: "A" in change["hits"] for change in json.loads(done.out)["servers"][0]["changes"]}
+    assert hits == {"a": True, "b": False}
+    assert "calls that nobody is asked about" in project.run("verify").out

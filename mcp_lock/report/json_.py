@@ -155,7 +155,9 @@ _CHANGE = object_(
     summary=text("What changed."),
     why=text("What that does to whom; empty where nothing more can be said."),
     hits=listed(
-        text("", "C", "R", "O", "H"), "C cached callers, R agents that read, O consumers of results, H people."
+        text("", "C", "R", "O", "H", "A"),
+        "C cached callers, R agents that read, O consumers of results, H people, A calls that a client "
+        "makes without asking.",
     ),
     fingerprint=text("SHA-256 over server, item, rule and place: names this change across runs."),
     ignored=text("Why the project's settings ignore it, or that they no longer do; empty where they say nothing."),

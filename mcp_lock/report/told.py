@@ -83,7 +83,13 @@ def _spelt(said: Any) -> str:
     return json.dumps(said, sort_keys=True) if said is not ABSENT else "absent"
 
 
-_HITS = {"C": "cached callers", "R": "agents that read", "O": "consumers of results", "H": "the host or human"}
+_HITS = {
+    "C": "cached callers",
+    "R": "agents that read",
+    "O": "consumers of results",
+    "H": "the host or human",
+    "A": "calls that nobody is asked about",
+}
 
 
 def hit(change: Change) -> str:
