@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 PLAIN = Path(__file__).parent / "servers" / "plain.py"
@@ -25,6 +27,31 @@ class Result:
 def tool(name: str, description: str = "Does it.", **properties: Any) -> dict[str, Any]:
     """A tool whose parameters are `properties`."""
     return {"name": name, "description": description, "inputSchema": {"type": "object", "properties": properties}}
+
+
+class Zygote:
+    """The process of `zygote.py` that every run of this test process comes from."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-W", "error", "-m", "tests.zygote"],
+            cwd=Path(__file__).parent.parent,
+            env={name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+
+    def ask(self, request: dict[str, Any]) -> int:
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(json.dumps(request).encode() + b"\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
+
+
+@cache
+def _zygote() -> Zygote:
+    return Zygote()
 
 
 class Project:
@@ -55,18 +82,19 @@ class Project:
         (self.root / ".mcp.json").write_text(json.dumps({"mcpServers": self.entries}, indent=2), encoding="utf-8")
 
     def run(self, *args: str, stdin: str | None = None, **env: str) -> Result:
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-m", "mcp_lock", *args],
-            cwd=self.root,
-            env={**{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}, **env},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=LONGEST_RUN,
-            check=False,
-        )
-        return Result(done.returncode, done.stdout, done.stderr)
+        with TemporaryDirectory() as directory:
+            files = [Path(directory, name) for name in ("in", "out", "err")]
+            for file in files:
+                file.write_text(stdin or "", encoding="utf-8")
+            request = {
+                "args": args,
+                "cwd": str(self.root),
+                "env": {**os.environ, **env},
+                "files": list(map(str, files)),
+                "seconds": LONGEST_RUN,
+            }
+            code = _zygote().ask(request)
+            return Result(code, *(file.read_text(encoding="utf-8") for file in files[1:]))
 
     def git(self, *args: str) -> None:
         who = ("-c", "user.name=Test", "-c", "user.email=test@example.test", "-c", "init.defaultBranch=main")

@@ -129,7 +129,7 @@ def _asks_for_oauth(challenge: str) -> bool:
 def _forbidden(refusal: Refusal, server: HttpServer) -> str:
     sent = _credentials(server)
     if refusal.showed_token and not sent:
-        return f"the login may not do this; for another one: mcplock login {server.shown_name} --scope SCOPE"
+        return f"the login may not do this; for another one: mcplock login {server.shown_name} --oauth-scope SCOPE"
     return f"{' and '.join(sent)} may not do this" if sent else "the config sends no credentials"
 
 
