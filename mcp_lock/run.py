@@ -152,9 +152,9 @@ def _moved(project: Project, pins: Mapping[str, ServerPin], name: str, entry: En
     if not trusted:
         return launch_moved(pins[name], entry)
     if name not in trusted.pins:
-        return f"not in the lock of {trusted.name}, so nobody has reviewed how it is started"
+        return f"nobody has reviewed it: not in the lock of {trusted.name}"
     moved = launch_moved(trusted.pins[name], entry)
-    return f"{moved} (against {trusted.name})" if moved else ""
+    return f"against {trusted.name}: {moved}" if moved else ""
 
 
 def _not_locked(entry: Entry) -> Unseen:
