@@ -94,10 +94,11 @@ def check_project(found: Found, lock: Path) -> Report:
 
 
 def _configured_side(pin: ServerPin | None, entry: Entry) -> Side:
-    """An entry as if its server listed what is pinned."""
-    if isinstance(entry.server, NotReady) and (entry.server.invalid or entry.server.status is Status.SKIPPED):
-        return not_ready(entry.server)
-    return ServerPin(entry.launch, pin.surface) if pin else _not_locked(entry)
+    """An entry as if its server listed what is pinned, if it is configured as it was locked."""
+    if pin is None or (isinstance(entry.server, NotReady) and _is_final(entry.server)):
+        return _not_locked(entry)
+    moved = launch_moved(pin, entry)
+    return Unseen(Status.LAUNCH_CHANGED, moved) if moved else ServerPin(entry.launch, pin.surface)
 
 
 def _read_lock(path: Path, found: Found) -> Lock:
@@ -158,10 +159,15 @@ def _moved(project: Project, pins: Mapping[str, ServerPin], name: str, entry: En
 
 
 def _not_locked(entry: Entry) -> Unseen:
-    if isinstance(entry.server, NotReady) and (entry.server.invalid or entry.server.status is Status.SKIPPED):
+    if isinstance(entry.server, NotReady) and _is_final(entry.server):
         return not_ready(entry.server)
     where = ", ".join(map(str, entry.sources))
     return Unseen(Status.NOT_LOCKED, f"configured in {where}, not in the lock")
+
+
+def _is_final(why: NotReady) -> bool:
+    """Whether no other machine could contact it either."""
+    return why.invalid or why.status is Status.SKIPPED
 
 
 def not_ready(why: NotReady) -> Unseen:
