@@ -311,7 +311,10 @@ def logout(common: Common, configured: Configured, server: str) -> int:
     help="For people, or for programs.",
 )
 def servers(common: Common, configured: Configured, form: str) -> int:
-    """List the configured servers: where each is written, how it is started, and whether it can be. Starts none."""
+    """List the configured servers: where each is written, how it is started, and whether it can be. Starts none.
+
+    Exits 2 if an entry is wrong; a variable that is not set here is told, and is no error.
+    """
     from mcp_lock import run
     from mcp_lock.report import inventory
 
@@ -321,7 +324,7 @@ def servers(common: Common, configured: Configured, form: str) -> int:
         common.print(inventory.as_json(run.inventory(found)))
     else:
         common.print(inventory.as_text(run.inventory(found), common.screen()))
-    return 0
+    return 2 if found.is_wrong else 0
 
 
 @command(app, Common)

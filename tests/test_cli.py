@@ -435,7 +435,7 @@ def test_servers_as_json_are_as_their_schema_says_and_harmless(project):
     project.configure("c", command=5)
     (project.root / "librechat.yaml").write_text("mcpServers:\n  c: {command: srv}\n  d: {url: ws://d}\n")
     result = project.run("servers", "-f", "json", MCPLOCK_SKIP="gone")
-    assert result.code == 0
+    assert result.code == 2  # an entry is wrong
     assert secret not in result.out
     assert not set(result.out) & {"\x1b"}
     assert "##" not in result.out

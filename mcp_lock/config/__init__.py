@@ -114,6 +114,11 @@ class Found:
     root: Path | None = None
     """The project root, which the files are relative to."""
 
+    @property
+    def is_wrong(self) -> bool:
+        """Whether any entry is wrong in itself."""
+        return any(isinstance(entry.server, NotReady) and entry.server.invalid for entry in self.entries.values())
+
 
 def project_root(start: Path) -> Path:
     """The project that `start` lies in: where upwards there is an `mcp.lock`, else a client config, else git's top."""
