@@ -75,7 +75,8 @@ def lock(
     wish = Wish(names, expect, dry_run, force, allow_empty, start_unreviewed=not reviewed_only)
     with connecting.project(common) as project:
         done = lock_project(project, wish)
-    reporting.show(common, done.report, closing=done.closing(common.lock_path.name), accept=False)
+    name = connecting.lock_path(common).name
+    reporting.show(common, done.report, closing=done.closing(name), accept=False, settled=not done.refused)
     return done.exit_code
 
 
@@ -120,8 +121,7 @@ def verify(
         report = verify_project(project, names)
         least = LEAST[fail_on] if fail_on else project.settings.fail_on or Impact.COSMETIC
     reporting.show(common, report, fail_on=least)
-    code = report.exit_code(least)
-    return 0 if exit_zero and code == 1 else code
+    return report.exit_code(least, forgives_findings=exit_zero)
 
 
 @command(app, Common, Summarised, Connecting)
@@ -150,8 +150,7 @@ def diff(
     report = _difference(common, connecting, sides, live)
     named = [Path(side) for side in sides[1:] if Path(side).is_file()]
     reporting.show(common, report, lock=named[0] if named else None)
-    code = report.exit_code()
-    return 0 if code == 1 and not exit_code else code
+    return report.exit_code(forgives_findings=not exit_code)
 
 
 def _difference(common: Common, connecting: Connecting, sides: tuple[str, ...], live: tuple[str, ...]) -> Report:

@@ -59,18 +59,15 @@ class Locked:
 
     @property
     def exit_code(self) -> int:
-        """0 written or left as it is; 1 refused; 2 a config is wrong; 3 something kept its old pins unread."""
-        servers = self.report.servers
-        if any(server.is_invalid for server in servers):
-            return 2
-        if self.refused or any(server.status is Status.HELD for server in servers):
-            return 1
-        return 3 if any(server.status is Status.UNREADABLE or _has_flaws(server) for server in servers) else 0
+        """0 written or left as it is; 1 refused; 2 a config is wrong; 3 something, or everything, was not read."""
+        code = self.report.exit_code(forgives_findings=True)
+        held = any(server.status is Status.HELD for server in self.report.servers)
+        return 1 if code != 2 and (self.refused or held) else code
 
     def closing(self, name: str) -> str:
-        """What became of the file called `name`, in one line."""
+        """What became of the file called `name`, in one line; empty where the report itself says why nothing did."""
         if self.refused:
-            return self.refused
+            return ""
         pinned = sum(len(pin.surface.contracts(kind)) for pin in self.lock.servers.values() for kind in Kind)
         what = f"{_count(len(self.lock.servers), 'server')}, {_count(pinned, 'contract')}"
         if self.dry_run:
@@ -82,10 +79,6 @@ class Locked:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _has_flaws(server: ServerReport) -> bool:
-    return bool(server.error) and server.status in (Status.DRIFTED, Status.NOT_LOCKED)
 
 
 def lock_project(project: run.Project, wish: Wish) -> Locked:
@@ -108,12 +101,19 @@ def lock_project(project: run.Project, wish: Wish) -> Locked:
     report = run.as_configured(report.with_notes(*project.found.notes), project.found.entries)
     new = Lock({**old.servers, **dict(pins.items()), **fresh})
     new = Lock({name: pin for name, pin in new.servers.items() if not _is_gone(name, report)})
-    refused = _unexpected(report, live, wish.expect) if wish.expect else ""
+    refused = _refusal(project, wish, old, report, live)
     if not refused and _content(project.lockfile) != before:
         refused = f"nothing written: somebody else wrote {project.lockfile.name} meanwhile; run this once more"
     is_empty = not new.servers and not project.lockfile.exists()  # an empty lock would hide that there is none
     written = not (refused or wish.dry_run or is_empty) and _write(project, new)
-    return Locked(report, new, written, wish.dry_run, refused)
+    return Locked(report.with_notes(*[refused] * bool(refused)), new, written, wish.dry_run, refused)
+
+
+def _refusal(project: run.Project, wish: Wish, old: Lock, report: Report, live: Mapping[str, Side]) -> str:
+    """Why nothing may be written; empty if it may."""
+    if old.servers and not project.found.entries and not wish.allow_empty:
+        return "nothing written: the configs hold no server any more; --allow-empty drops all pins"
+    return _unexpected(report, live, wish.expect) if wish.expect else ""
 
 
 def _write(project: run.Project, new: Lock) -> bool:

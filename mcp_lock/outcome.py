@@ -220,6 +220,8 @@ class ServerReport:
     """The items that were read and are as pinned."""
     source: tuple[str, int] | None = None
     """The file and line where it is configured, as `config.Source` has them."""
+    flaws: str = ""
+    """Why some of it could not be read, though it answered: one line, made visible."""
 
     def is_finding(self, fail_on: Impact) -> bool:
         """Whether it fails a check that forgives drift below `fail_on`."""
@@ -269,15 +271,19 @@ class Report:
         """The worst impact among all servers."""
         return max((server.worst for server in self.servers), default=Impact.IMMATERIAL)
 
-    def exit_code(self, fail_on: Impact = Impact.COSMETIC) -> int:
+    @property
+    def has_checked(self) -> bool:
+        """Whether any server was to be checked: nothing was found where all were left out, and nothing is fine."""
+        return any(server.status is not Status.SKIPPED for server in self.servers)
+
+    def exit_code(self, fail_on: Impact = Impact.COSMETIC, *, forgives_findings: bool = False) -> int:
         """0 nothing to report, 1 findings, 2 a config is wrong, 3 something could not be checked; 2 beats 1 beats 3."""
         if any(server.is_invalid for server in self.servers):
             return 2
-        if any(server.is_finding(fail_on) for server in self.servers):
+        if not forgives_findings and any(server.is_finding(fail_on) for server in self.servers):
             return 1
-        unread = any(server.error for server in self.servers if server.status is not Status.SKIPPED)
-        checked = any(server.status is not Status.SKIPPED for server in self.servers)
-        return 3 if unread or not checked else 0
+        unread = any(server.flaws or server.status is Status.UNREADABLE for server in self.servers)
+        return 3 if unread or not self.has_checked else 0
 
     def with_sources(self, sources: Mapping[str, tuple[str, int]]) -> Report:
         """The same report, its servers with the place where each is configured."""

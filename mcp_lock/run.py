@@ -63,7 +63,7 @@ def verify_project(project: Project, names: Sequence[str]) -> Report:
 
     Raises `UsageError` when there is nothing to check, or a name that nobody knows.
     """
-    lock = _read_lock(project.lockfile, project.found)
+    lock, missing = _read_lock(project.lockfile, project.found)
     known = {*lock.servers, *project.found.entries}
     require_servers(known, project.found)
     chosen = choose(names, known)
@@ -72,7 +72,7 @@ def verify_project(project: Project, names: Sequence[str]) -> Report:
     unseen = dict(_unreviewed(project, pins, entries))
     live = read_live(project, pins, {name: entry for name, entry in entries.items() if name not in unseen})
     report = verify.compare(pins, {**unseen, **live}, project.settings.policy)
-    report = report.with_notes(*project.found.notes, *_trust_notes(project, known))
+    report = report.with_notes(*missing, *project.found.notes, *_trust_notes(project, known))
     return as_configured(report, entries)
 
 
@@ -87,10 +87,11 @@ def check_project(found: Found, lock: Path) -> Report:
 
     Raises as `verify_project`.
     """
-    pins = _read_lock(lock, found).servers
+    held, missing = _read_lock(lock, found)
+    pins = held.servers
     require_servers({*pins, *found.entries}, found)
     live = {name: _configured_side(pins.get(name), entry) for name, entry in found.entries.items()}
-    return as_configured(verify.compare(pins, live).with_notes(*found.notes), found.entries)
+    return as_configured(verify.compare(pins, live).with_notes(*missing, *found.notes), found.entries)
 
 
 def _configured_side(pin: ServerPin | None, entry: Entry) -> Side:
@@ -101,12 +102,13 @@ def _configured_side(pin: ServerPin | None, entry: Entry) -> Side:
     return Unseen(Status.LAUNCH_CHANGED, moved) if moved else ServerPin(entry.launch, pin.surface)
 
 
-def _read_lock(path: Path, found: Found) -> Lock:
+def _read_lock(path: Path, found: Found) -> tuple[Lock, tuple[str, ...]]:
+    """The lock, and what is to be noted of it. One that is missing pins nothing, so that no server is locked."""
     try:
-        return lockfile.read(path)
-    except LockMissing:
+        return lockfile.read(path), ()
+    except LockMissing as error:
         require_servers({*found.entries}, found)  # without any, a lock is not what is missing
-        raise
+        return Lock({}), (str(error),)
 
 
 def _trust_notes(project: Project, known: set[str]) -> Iterator[str]:
@@ -196,7 +198,7 @@ def read_live(project: Project, pins: Mapping[str, ServerPin], entries: Mapping[
     protocols = {name: pins[name].surface.protocol for name in ready if name in pins}
     for name, result in _read(project, ready, protocols).items():
         if isinstance(result, ConnectError):
-            sides[name] = Unseen(Status.UNREADABLE, str(result))
+            sides[name] = Unseen(Status.UNREADABLE, "; ".join([str(result), *entries[name].notes]))
         else:
             noted = replace(_wanted(result, project.settings), notes=(*entries[name].notes, *result.notes))
             sides[name] = ServerPin(entries[name].launch, noted)

@@ -55,6 +55,12 @@ _JOINED = (
 """Scripts in which joiners are letters of ordinary words, as first words of Unicode names."""
 
 
+_FLAG = re.compile(
+    "\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)\U000e007f"
+)
+"""The flags of England, Scotland and Wales: the only emoji that are spelt with tag characters (UTS 51, RGI)."""
+
+
 def hidden_in(text: str) -> list[str]:
     """The characters of `text` that a reader cannot see and that ordinary typography does not explain, in order.
 
@@ -77,7 +83,7 @@ def _is_ordinary(text: str, at: int) -> bool:
             or before == _EMOJI_STYLE
         )
     if 0xE0020 <= ord(char) <= 0xE007F:
-        return text[:at].rstrip("".join(map(chr, _TAGS))).endswith("\U0001f3f4")  # a flag of a region
+        return any(flag.start() < at < flag.end() for flag in _FLAG.finditer(text))
     return char == _EMOJI_STYLE and _shown(char, before, "") == char
 
 
@@ -145,8 +151,8 @@ def visible_name(name: str) -> str:
 
 
 def hidden_message(text: str) -> str:
-    """What the invisible Unicode tag characters in `text` spell, or an empty string."""
-    return "".join(chr(ord(char) - 0xE0000) for char in text if ord(char) in _TAGS)
+    """What the invisible Unicode tag characters in `text` spell, flags aside, or an empty string."""
+    return "".join(chr(ord(char) - 0xE0000) for char in _FLAG.sub("", text) if ord(char) in _TAGS)
 
 
 _COMMAND = re.compile(r"#(?=#\w*\[)|^(?P<before>(?:\s|\x1b\[[\d;]*m)*):(?=(?:\x1b\[[\d;]*m)*:)")

@@ -80,13 +80,14 @@ def _same(live: Surface, changed: set[Item]) -> tuple[Item, ...]:
 
 def _with_status(report: ServerReport, old: ServerPin | None, new: ServerPin) -> ServerReport:
     flaws = "; ".join(_flaws(new.surface))
+    report = replace(report, flaws=flaws, error=flaws)
     if old is None:
-        return replace(report, status=Status.NOT_LOCKED, error=flaws)
+        return replace(report, status=Status.NOT_LOCKED)
     if old.launch and new.launch and (moved := launch.differences(old.launch, new.launch)):
         return replace(report, status=Status.LAUNCH_CHANGED, error="; ".join([*moved, *([flaws] if flaws else [])]))
     if report.drift:
-        return replace(report, status=Status.DRIFTED, error=flaws)
-    return replace(report, status=Status.UNREADABLE, error=flaws) if flaws else report
+        return replace(report, status=Status.DRIFTED)
+    return replace(report, status=Status.UNREADABLE) if flaws else report
 
 
 def _flaws(surface: Surface) -> Iterator[str]:

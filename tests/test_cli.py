@@ -58,7 +58,7 @@ def test_what_changed_again_since_the_review_is_not_accepted(project):
     project.serve("notes", tool("search", "Something else", q=QUERY))
     refused = project.run(*command)
     assert (refused.code, project.lock.read_bytes()) == (1, before)
-    assert "nothing written: notes/search is sha256:" in refused.out
+    assert "nothing written: notes/search is sha256:" in " ".join(refused.out.split())
 
 
 @pytest.mark.parametrize("digits", ["abc", "x" * 64, "sha256:123"])
@@ -91,9 +91,12 @@ def test_an_immaterial_difference_leaves_the_file_untouched(project):
 
 def test_verify_without_a_lock_exits_1_and_says_what_to_do(project):
     project.serve("notes", SEARCH)
-    result = project.run("verify")
-    assert (result.code, result.out) == (1, "")
-    assert "run `mcplock lock`" in result.err
+    for words in (["verify"], ["lock", "--check"]):
+        result = project.run(*words, "-o", "github:annotations")
+        assert result.code == 1
+        assert "notes: not locked yet" in result.out
+        assert "mcp.lock: no such file; run `mcplock lock`" in " ".join(result.out.split())
+        assert (project.root / "annotations").read_text("utf-8").startswith("::error file=.mcp.json,line=3,")
 
 
 @pytest.mark.parametrize("command", ["lock", "verify", "diff"])

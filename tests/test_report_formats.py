@@ -339,9 +339,9 @@ def test_whatever_a_server_writes_each_format_can_be_read(name, old, new):
     rule = Rule("title-changed", Impact.SILENT, Impact.SILENT, "`{name}` changed", "why")
     sides = (old, new, Impact.SILENT)
     change = Change(rule, Item(Kind.TOOL, name), "/title", *sides, server=name, name=new, witness={old: new})
-    server = ServerReport(
-        name, Status.DRIFTED, (change,), (Notice(old, change.item),), f"!{new}", same=(Item(Kind.PROMPT, old),)
-    )
+    same = (Item(Kind.PROMPT, old),)
+    notices = (Notice(old, change.item),)
+    server = ServerReport(name, Status.DRIFTED, (change,), notices, f"!{new}", flaws=f"!{new}", same=same)
     report = Report((server, ServerReport(old, Status.UNREADABLE, error=new)), (new,))
     assert len(run_of(report)["results"]) == len(json.loads(render(report, Format.GITLAB, AT)))
     assert all(COMMAND.fullmatch(line) for line in render(report, Format.GITHUB, AT).splitlines())
@@ -350,7 +350,7 @@ def test_whatever_a_server_writes_each_format_can_be_read(name, old, new):
 
 
 def test_what_has_just_been_written_fails_nothing_but_what_could_not_be_written_does():
-    written = replace(AT, accept=False)
+    written = replace(AT, settled=True)
     assert [one.fails for one in findings.findings(only(Status.DRIFTED, a_change(Impact.SECURITY)), written)] == [False]
     for status in (Status.HELD, Status.UNREADABLE):
         assert [one.fails for one in findings.findings(only(status, error="x"), written)] == [True]

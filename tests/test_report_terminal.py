@@ -91,11 +91,12 @@ def server_of(raw):
         Status(raw.get("status", "drifted")),
         tuple(sorted(changes, key=lambda change: -change.impact)),
         tuple(Notice(one["text"], an_item(one["item"])) for one in raw.get("notices", [])),
-        raw.get("error", ""),
+        raw.get("error", "") or raw.get("flaws", ""),
         {f"{item.kind.value}/{item.name}": digest(item.name) for item in live},
         raw.get("unchanged", len(raw.get("same", []))),
         raw.get("invalid", False),
         tuple(map(an_item, raw.get("same", []))),
+        flaws=raw.get("flaws", ""),
     )
 
 

@@ -33,6 +33,7 @@ class Reporting:
         closing: str = "",
         *,
         accept: bool = True,
+        settled: bool = False,
         fail_on: Impact = Impact.COSMETIC,
         lock: Path | None = None,
     ) -> None:
@@ -45,7 +46,7 @@ class Reporting:
         from mcp_lock.report import render
 
         places = Places(lock or common.lock_path, common.root)
-        screen = replace(common.screen(), accept=accept, fail_on=fail_on, locate=places)
+        screen = replace(common.screen(), accept=accept, settled=settled, fail_on=fail_on, locate=places)
         form = Format(self.format)
         common.print(render(report, form, screen))
         if closing and form is Format.TEXT and not common.quiet:

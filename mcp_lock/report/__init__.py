@@ -59,7 +59,9 @@ class Options:
     verbose: bool = False
     """Immaterial changes and notices too, and no list or text cut short."""
     accept: bool = True
-    """Whether what is shown is still to be accepted: not where it has just been written, which fails nothing."""
+    """Whether to say how to accept what is shown."""
+    settled: bool = False
+    """Whether what differs has just been written, so that it fails nothing."""
     unicode: bool = True
     """Whether the output can hold any character. If not, the text is pure ASCII, others spelt `\\u{hex}`."""
     fail_on: Impact = Impact.COSMETIC

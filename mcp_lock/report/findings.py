@@ -150,7 +150,7 @@ def of_server(server: ServerReport, options: Options) -> list[Finding]:
 
 def of_run(report: Report, options: Options) -> Iterator[Finding]:
     """What is found of no single server."""
-    if all(server.status is Status.SKIPPED for server in report.servers):
+    if not report.has_checked:
         yield _of_status(RULES["nothing-checked"], ServerReport("", Status.UNREADABLE), options)
 
 
@@ -158,8 +158,8 @@ def _whole(server: ServerReport, options: Options) -> Iterator[Finding]:
     rule = RULES["server-invalid"] if server.is_invalid else _BY_STATUS.get(server.status)
     if rule:
         yield _of_status(rule, server, options)
-    elif server.error and server.status is not Status.SKIPPED:
-        yield _of_status(RULES["server-unreadable"], server, options)  # in part: the rest of it drifted
+    if server.flaws and rule is not RULES["server-unreadable"]:
+        yield _of_status(RULES["server-unreadable"], replace(server, error=server.flaws), options)  # in part
 
 
 def _of_status(rule: Rule, server: ServerReport, options: Options) -> Finding:
@@ -168,7 +168,7 @@ def _of_status(rule: Rule, server: ServerReport, options: Options) -> Finding:
         server.name,
         Item(None),
         rule.input,
-        options.accept or rule.id in _ALWAYS,
+        not options.settled or rule.id in _ALWAYS,
         _digest(server.name, rule.id),
         options.locate(server, Item(None)),
         said="" if server.status is Status.GONE else server.error,  # the rule says it already
@@ -181,7 +181,7 @@ def _changed(server: ServerReport, change: Change, options: Options) -> Finding:
         server.name,
         change.item,
         change.impact,
-        options.accept and fails(change.impact, options.fail_on),
+        not options.settled and fails(change.impact, options.fail_on),
         change.fingerprint,
         options.locate(server, change.item),
         change,

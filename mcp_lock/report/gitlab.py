@@ -11,12 +11,15 @@ from mcp_lock.outcome import Impact
 from mcp_lock.report import Place
 from mcp_lock.report.findings import findings
 from mcp_lock.report.json_ import spelt
+from mcp_lock.text import clip
 
 if TYPE_CHECKING:
     from mcp_lock.outcome import Report
     from mcp_lock.report import Options
     from mcp_lock.report.findings import Finding
 
+_LONGEST = 1_000
+"""Characters of a description, which GitLab shows on one line."""
 _SEVERITY = {
     Impact.SECURITY: "blocker",
     Impact.BREAKING: "critical",
@@ -36,7 +39,7 @@ def render(report: Report, options: Options) -> str:
 def _violation(one: Finding) -> dict[str, Any]:
     path, line = one.place or Place("mcp.lock", 1)  # GitLab takes none without a place
     return {
-        "description": f"{one.head} ({one.why})",
+        "description": clip(" | ".join(one.lines), _LONGEST),
         "check_name": one.rule.id,
         "fingerprint": one.fingerprint,
         "severity": _SEVERITY[one.impact] if one.fails else "info",

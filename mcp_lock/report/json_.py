@@ -43,6 +43,7 @@ def document(report: Report, options: Options) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "worst": report.worst.word,
+        "checked": report.has_checked,
         "servers": [_server(server, options) for server in report.servers],
         "notes": list(report.notes),
     }
@@ -192,6 +193,10 @@ def schema() -> dict[str, Any]:
     members = {
         "format": {"const": FORMAT},
         "worst": _IMPACT,
+        "checked": {
+            "type": "boolean",
+            "description": "Whether any server was to be checked; not so if all were left out.",
+        },
         "servers": listed(_SERVER),
         "notes": listed({"type": "string"}),
     }

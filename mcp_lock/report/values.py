@@ -215,14 +215,9 @@ def _changed(piece: words.Piece, options: Options) -> tuple[Span, ...]:
 
 _BLANKS = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
-_FLAG = re.compile(
-    "\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)\U000e007f"
-)
-"""The flags of England, Scotland and Wales: the only emoji that are spelt with tag characters (UTS 51, RGI)."""
-
 
 def _secret(text: str) -> str:
-    return hidden_message(_FLAG.sub("", text))
+    return hidden_message(text)
 
 
 def _revealed(message: str) -> tuple[Span, ...]:
