@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_lock import lockfile
 from mcp_lock.contract import Contract, Kind, Surface
 from mcp_lock.lockfile import Lock, ServerPin
+from tests.forked import Forked
 from tests.project import PLAIN
 
 if TYPE_CHECKING:
@@ -25,14 +26,25 @@ _META = "io.modelcontextprotocol/"
 
 
 class Client:
-    """A client that speaks raw JSON-RPC to a command, and keeps every byte it hears."""
+    """A client that speaks raw JSON-RPC to mcplock, and keeps every byte it hears.
 
-    def __init__(self, argv: list[str], cwd: Path, era: str, name: str = "tester", **env: str) -> None:
+    `command` is what is started in front of `args`; without one it is mcplock itself, forked.
+    """
+
+    def __init__(
+        self, args: list[str], cwd: Path, era: str, name: str = "tester", command: tuple[str, ...] = ()
+    ) -> None:
         self.era, self.name = era, name
         self.heard: list[bytes] = []
         self._errors = (cwd / "stderr.txt").open("ab")
-        self.process = subprocess.Popen(
-            argv, cwd=cwd, env=os.environ | env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors
+        start = subprocess.Popen if command else Forked
+        self.process = start(
+            [*command, *args],
+            cwd=cwd,
+            env=os.environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
         )
         self._lines: queue.Queue[bytes | None] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -157,28 +169,14 @@ class Guarded:
         """What the lock holds from now on."""
         lockfile.write(self.lock, Lock({server: ServerPin(None, pins(**surface))}))
 
-    def argv(self, *faults: str, options: tuple[str, ...] = (), page_size: int = 0) -> list[str]:
+    def args(self, *faults: str, options: tuple[str, ...] = (), page_size: int = 0) -> list[str]:
         server = [sys.executable, str(PLAIN), "surface.json", "--log", "seen.jsonl", f"--page-size={page_size}"]
         server += [f"--fault={fault}" for fault in faults]
-        log = ("--log", "guard.jsonl")
-        return [
-            sys.executable,
-            "-W",
-            "error",
-            "-m",
-            "mcp_lock",
-            "guard",
-            "--server",
-            "s",
-            *log,
-            *options,
-            "--",
-            *server,
-        ]
+        return ["guard", "--server", "s", "--log", "guard.jsonl", *options, "--", *server]
 
-    def start(self, *faults: str, greet: bool = True, **how: Any) -> Client:
+    def start(self, *faults: str, greet: bool = True, command: tuple[str, ...] = (), **how: Any) -> Client:
         """Start client, guard and server, and shake hands."""
-        self.client = Client(self.argv(*faults, **how), self.root, self.era)
+        self.client = Client(self.args(*faults, **how), self.root, self.era, command=command)
         if greet:
             self.client.greet()
         return self.client

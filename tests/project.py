@@ -7,11 +7,14 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from tests.forked import Forked
+
+MCPLOCK = (sys.executable, "-W", "error", "-m", "mcp_lock")
+"""The command, started anew: for what a fork could hide."""
 PLAIN = Path(__file__).parent / "servers" / "plain.py"
 LONGEST_RUN = 60
 """Seconds."""
@@ -27,31 +30,6 @@ class Result:
 def tool(name: str, description: str = "Does it.", **properties: Any) -> dict[str, Any]:
     """A tool whose parameters are `properties`."""
     return {"name": name, "description": description, "inputSchema": {"type": "object", "properties": properties}}
-
-
-class Zygote:
-    """The process of `zygote.py` that every run of this test process comes from."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-W", "error", "-m", "tests.zygote"],
-            cwd=Path(__file__).parent.parent,
-            env={name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
-
-    def ask(self, request: dict[str, Any]) -> int:
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(json.dumps(request).encode() + b"\n")
-        self._process.stdin.flush()
-        return int(self._process.stdout.readline())
-
-
-@cache
-def _zygote() -> Zygote:
-    return Zygote()
 
 
 class Project:
@@ -83,18 +61,19 @@ class Project:
 
     def run(self, *args: str, stdin: str | None = None, **env: str) -> Result:
         with TemporaryDirectory() as directory:
-            files = [Path(directory, name) for name in ("in", "out", "err")]
-            for file in files:
-                file.write_text(stdin or "", encoding="utf-8")
-            request = {
-                "args": args,
-                "cwd": str(self.root),
-                "env": {**os.environ, **env},
-                "files": list(map(str, files)),
-                "seconds": LONGEST_RUN,
-            }
-            code = _zygote().ask(request)
-            return Result(code, *(file.read_text(encoding="utf-8") for file in files[1:]))
+            names = [Path(directory, name) for name in ("in", "out", "err")]
+            names[0].write_text(stdin or "", encoding="utf-8")
+            with names[0].open() as given, names[1].open("w") as out, names[2].open("w") as err:
+                run = Forked(
+                    args,
+                    cwd=self.root,
+                    env={**os.environ, **env},
+                    stdin=given,
+                    stdout=out,
+                    stderr=err,
+                    seconds=LONGEST_RUN,
+                )
+            return Result(run.wait(), *(file.read_text(encoding="utf-8") for file in names[1:]))
 
     def git(self, *args: str) -> None:
         who = ("-c", "user.name=Test", "-c", "user.email=test@example.test", "-c", "init.defaultBranch=main")

@@ -16,12 +16,14 @@ import pytest
 import yaml
 
 from mcp_lock.cli import app
+from tests.forked import zygote
 from tests.project import LONGEST_RUN, Project, tool
 
 ROOT = Path(__file__).parent.parent
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 INSTALL, VERIFY, END = ACTION["runs"]["steps"]
-MCPLOCK = Path(sys.executable).with_name("mcplock")
+INSTALLED = Path(sys.executable).with_name("mcplock")
+"""The command as `pip` made it; most tests have a script in its place that runs the same without loading it anew."""
 BASH = ("bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c")
 KNOWN = {option for parameter in app.commands["verify"].params for option in parameter.opts}
 
@@ -73,9 +75,11 @@ class Runner:
         written = dict(line.split("=", 1) for line in output.read_text().splitlines())
         return Run(done.returncode, done.stdout, done.stderr, written)
 
-    def verify(self, mcplock: Path = MCPLOCK, **given: str) -> Run:
+    def verify(self, mcplock: Path | None = None, **given: str) -> Run:
         """The step that checks, and then the one that ends the action: the code is that of the last."""
-        checked = self.step(VERIFY, {"install.mcplock": str(mcplock)}, **{"summary": "false", **given})
+        checked = self.step(
+            VERIFY, {"install.mcplock": str(mcplock or zygote().command)}, **{"summary": "false", **given}
+        )
         assert checked.code == 0, checked.err
         ended = self.step(END, {f"verify.{name}": value for name, value in checked.outputs.items()})
         return Run(ended.code, checked.out, checked.err, checked.outputs)
@@ -99,18 +103,19 @@ def runner(project, tmp_path):
 
 
 @pytest.fixture
-def recorder(tmp_path):
-    """A command that writes down what it is started with, in place of mcplock: for what cannot be seen from outside."""
-    script = tmp_path / "recorder"
-    script.write_text(
-        f"#!{sys.executable}\nimport json, sys\njson.dump(sys.argv[1:], open({str(tmp_path / 'argv')!r}, 'w'))\n"
-    )
+def recording(project, tmp_path):
+    """A runner, a command that writes down what it is started with in place of mcplock, and what that was.
+
+    For what cannot be seen from outside; nothing looks at the project.
+    """
+    script, record = tmp_path / "recorder", tmp_path / "argv"
+    script.write_text(f"#!/bin/sh\nprintf '%s\\0' \"$@\" > '{record}'\n")
     script.chmod(0o755)
 
     def argv() -> list[str]:
-        return json.loads((tmp_path / "argv").read_text())
+        return record.read_text(encoding="utf-8").split("\0")[:-1]
 
-    return script, argv
+    return Runner(project, tmp_path / "runner"), script, argv
 
 
 def test_no_input_is_pasted_into_a_script():
@@ -128,7 +133,7 @@ def test_every_input_is_used_and_every_output_comes_from_a_step():
 
 
 def test_a_project_as_locked_passes(runner):
-    done = runner.verify()
+    done = runner.verify(INSTALLED)
     assert done.code == 0, done.out + done.err
     assert {name: value for name, value in done.outputs.items() if name != "report"} == {
         "exit-code": "0",
@@ -182,8 +187,8 @@ HOSTILE = (
 
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("name", ["directory", "lockfile", "servers", "fail_on", "trust_rev", "args"])
-def test_whatever_an_input_says_is_one_argument(runner, recorder, name, text):
-    script, argv = recorder
+def test_whatever_an_input_says_is_one_argument(recording, name, text):
+    runner, script, argv = recording
     done = runner.verify(script, **{name: text})
     assert done.code == 0
     flag = {"servers": "", "args": ""}.get(name, f"--{name.replace('_', '-')}=")
@@ -199,14 +204,14 @@ def test_a_hostile_input_to_the_real_command_ends_in_an_error_and_runs_nothing(r
     assert not (runner.project.root / "owned").exists()
 
 
-def test_lines_are_arguments_and_empty_lines_are_none(runner, recorder):
-    script, argv = recorder
+def test_lines_are_arguments_and_empty_lines_are_none(recording):
+    runner, script, argv = recording
     runner.verify(script, args="\n--timeout=9\n\n-v\n", servers="a b\n\n-c\n")
     assert argv()[-5:] == ["--timeout=9", "-v", "--", "a b", "-c"]
 
 
-def test_reports_are_asked_for_as_the_inputs_say(runner, recorder):
-    script, argv = recorder
+def test_reports_are_asked_for_as_the_inputs_say(recording):
+    runner, script, argv = recording
     runner.verify(script, sarif="true", summary="true")
     told = [argument.partition("=")[0::2] for argument in argv()[1:-1]]
     assert [flag for flag, _ in told] == ["--directory", "--format", "--output", "--output", "--summary"]
@@ -224,25 +229,24 @@ def test_flags_that_the_action_passes_exist():
     ("event", "given", "meant"),
     [("pull_request", "", "origin/main"), ("pull_request", "v1", "v1"), ("push", "", ""), ("push", "v1", "v1")],
 )
-def test_a_pull_request_is_judged_by_its_base_branch(runner, recorder, event, given, meant):
-    script, argv = recorder
+def test_a_pull_request_is_judged_by_its_base_branch(recording, event, given, meant):
+    runner, script, argv = recording
     runner.verify(script, trust_rev=given, GITHUB_EVENT_NAME=event, GITHUB_BASE_REF="main")
     assert [argument for argument in argv() if argument.startswith("--trust-rev")] == (
         [f"--trust-rev={meant}"] if meant else []
     )
 
 
-def test_the_base_branch_is_fetched_where_the_checkout_has_one_commit_alone(runner, recorder, tmp_path):
+def test_the_base_branch_is_fetched_where_the_checkout_has_one_commit_alone(recording, tmp_path):
+    runner, script, _ = recording
     project = runner.project
     project.git("init", "--quiet")
-    project.git("add", "--all")
-    project.git("commit", "--quiet", "-m", "base")
+    project.git("commit", "--quiet", "--allow-empty", "-m", "base")
     project.git("checkout", "--quiet", "-b", "change")
     project.git("commit", "--quiet", "--allow-empty", "-m", "change")
     clone = tmp_path / "clone"
     project.git("clone", "--quiet", "--depth=1", "--branch=change", project.root.as_uri(), str(clone))
     cloned = Runner(Project(clone), tmp_path / "second")
-    script, _ = recorder
     cloned.verify(script, GITHUB_EVENT_NAME="pull_request", GITHUB_BASE_REF="main")
     cloned.project.git("rev-parse", "--verify", "origin/main")
 
@@ -270,8 +274,8 @@ def test_without_its_base_branch_a_pull_request_starts_nothing(runner):
     assert "mcplock: --trust-rev origin/main: no revision" in done.err
 
 
-def test_a_pull_request_of_a_stranger_beside_secrets_is_refused(runner, recorder):
-    script, argv = recorder
+def test_a_pull_request_of_a_stranger_beside_secrets_is_refused(recording):
+    runner, script, argv = recording
     done = runner.verify(script, GITHUB_EVENT_NAME="pull_request_target", GITHUB_BASE_REF="main")
     assert (done.code, done.outputs) == (2, {"exit-code": "2", "drift": "false"})
     assert "::error::" in done.out
@@ -297,7 +301,8 @@ def test_every_report_is_written_and_a_pull_request_is_checked_for_real(runner):
     project.git("commit", "--quiet", "-m", "base")
     project.git("update-ref", "refs/remotes/origin/main", "HEAD")
     project.serve("notes", tool("search", "Other."))
-    done = runner.verify(sarif="true", summary="true", GITHUB_EVENT_NAME="pull_request", GITHUB_BASE_REF="main")
+    event = {"GITHUB_EVENT_NAME": "pull_request", "GITHUB_BASE_REF": "main"}
+    done = runner.verify(INSTALLED, sarif="true", summary="true", **event)
     assert done.code == 1, done.err
     assert "::error" in done.out
     assert json.loads(Path(done.outputs["sarif-file"]).read_text())["version"] == "2.1.0"

@@ -10,18 +10,28 @@ from pathlib import Path
 
 import pytest
 
+from tests.forked import zygote
 from tests.project import LONGEST_RUN, Project, tool
 
-SCRIPTS = Path(sys.executable).parent
+INSTALLED = Path(sys.executable).parent
+"""Where the command is as `pip` made it; one shell runs that one."""
 SHELLS = [shell for shell in ("bash", "zsh", "fish") if shutil.which(shell)]
 HOSTILE = ("$(touch owned)", "`touch owned`", "a b", "*", "~", "a;touch owned", "é", "", "a\nplain,owned", "a:b")
 
 
-@pytest.fixture
-def locked(project):
+@pytest.fixture(scope="module")
+def lock(tmp_path_factory):
+    """The lock of every test here, from servers that list hostile names too."""
+    project = Project(tmp_path_factory.mktemp("locked"))
     project.serve("notes", tool("search"), tool("search_all"), *(tool(name) for name in HOSTILE if name))
     project.serve("tickets", tool("create"))
     assert project.run("lock").code == 0
+    return project.lock.read_bytes()
+
+
+@pytest.fixture
+def locked(project, lock):
+    project.lock.write_bytes(lock)
     return project
 
 
@@ -70,7 +80,8 @@ def test_a_lock_that_cannot_be_read_offers_nothing_and_says_nothing(locked, text
 
 def shell(name: str, project: Project, script: str) -> subprocess.CompletedProcess[str]:
     argv = {"bash": ["bash", "--norc"], "zsh": ["zsh", "-f"], "fish": ["fish", "--no-config"]}[name]
-    env = {**os.environ, "PATH": f"{SCRIPTS}:{os.environ['PATH']}"}
+    scripts = INSTALLED if name == "bash" else zygote().command.parent
+    env = {**os.environ, "PATH": f"{scripts}:{os.environ['PATH']}"}
     return subprocess.run(
         [*argv, "-c", script],
         cwd=project.root,

@@ -32,8 +32,9 @@ from mcp_lock.config import HttpServer
 from mcp_lock.errors import ConnectError, UsageError
 from mcp_lock.oauth import Login, is_loopback, is_private, login_in, origin_of, resource_of
 from mcp_lock.oauth.store import Place, Store
+from tests.forked import LOGIN, Forked
 from tests.guarded import Client
-from tests.project import LONGEST_RUN, Project, Result, tool
+from tests.project import LONGEST_RUN, MCPLOCK, Project, Result, tool
 from tests.servers.authorizing import MACHINE, Authorizing, authorizing
 from tests.servers.plain_http import Script
 
@@ -83,29 +84,32 @@ class Person:
         assert [secret for secret in (*self.server.given, MACHINE[1]) if secret in shown] == []
         return result
 
+    def start(self, *args: str, stdin: int = subprocess.DEVNULL, **env: str) -> Forked:
+        """A run of the command that has the SDK loaded: loading it takes seconds."""
+        pipes = {"stdin": stdin, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        env = {**os.environ, **self.env, **env}
+        return Forked(args, cwd=self.project.root, env=env, modules=LOGIN, seconds=LONGEST_RUN, **pipes)
+
+    def anew(self, *args: str) -> subprocess.Popen:
+        """The same in an interpreter of its own, for what a fork could hide."""
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return subprocess.Popen([*MCPLOCK, *args], cwd=self.project.root, env={**os.environ, **self.env}, **pipes)
+
     def login(self, *args: str, name: str = "notes", **env: str) -> Result:
         """Log in, going to whatever page is printed."""
-        argv = [sys.executable, "-W", "error", "-m", "mcp_lock", "login", name, *args]
-        with subprocess.Popen(
-            argv,
-            cwd=self.project.root,
-            env={**os.environ, **self.env, **env},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-        ) as process:
+        return self.browsed(self.start("login", name, *args, **env))
+
+    def browsed(self, process: Forked | subprocess.Popen) -> Result:
+        """What comes of a run whose page is gone to, if it prints one."""
+        with process:
             end = threading.Timer(LONGEST_RUN, process.kill)
             end.start()
             said = []
-            assert process.stderr
-            assert process.stdout
-            for line in process.stderr:
+            for line in map(bytes.decode, process.stderr):
                 said.append(line)
                 if PAGE in line:
                     self.page = browse(line.split()[-1])
-            out = process.stdout.read()
+            out = process.stdout.read().decode()
             end.cancel()
         return self.checked(Result(process.returncode, out, "".join(said)))
 
@@ -184,7 +188,7 @@ def log_in(server: Authorizing, **wish: Any) -> Login:
 
 
 def test_a_login_asks_what_it_says_and_nothing_else(person, server):
-    done = person.login()
+    done = person.browsed(person.anew("login", "notes"))
     assert done.code == 0
     asked = [f"{one.method} {urlsplit(one.path).path}" for one in server.requests]
     assert asked[:6] == [
@@ -434,9 +438,8 @@ def test_many_processes_renew_a_login_once(person, server):
     person.run("lock")
     server.end_tokens()
     server.requests.clear()
-    argv = [sys.executable, "-m", "mcp_lock", "verify"]
     env = {**os.environ, **person.env}
-    crowd = [subprocess.Popen(argv, cwd=person.project.root, env=env, stdout=subprocess.DEVNULL) for _ in range(4)]
+    crowd = [Forked(["verify"], cwd=person.project.root, env=env, stdout=subprocess.DEVNULL) for _ in range(4)]
     assert [one.wait(LONGEST_RUN) for one in crowd] == [0, 0, 0, 0]
     assert server.paths.count("/token") == 1
 
@@ -703,17 +706,19 @@ def test_what_cannot_be_logged_into_is_said(person, server):
 
 
 def test_a_person_has_so_long_and_no_longer(person):
-    done = person.project.run("login", "notes", "--timeout", "0.2", **person.env)
-    assert done.code == 3
-    assert done.err.endswith("mcplock: nobody logged in within 0.2 s (--timeout)\n")
+    with person.start("login", "notes", "--timeout", "0.2") as process:
+        err = process.stderr.read().decode()
+    assert process.returncode == 3
+    assert err.endswith("mcplock: nobody logged in within 0.2 s (--timeout)\n")
 
 
 def test_the_browser_of_the_machine_is_opened_unless_nobody_wants_it(person, tmp_path):
     seen = tmp_path / "seen"
     person.env["BROWSER"] = f"{sys.executable} {ROOT / 'tests' / 'servers' / 'browser.py'} {seen} %s"
-    done = person.project.run("login", "notes", **person.env)
-    assert done.code == 0
-    assert seen.read_text(encoding="utf-8") in done.err
+    with person.start("login", "notes") as process:
+        err = process.stderr.read().decode()
+    assert process.returncode == 0
+    assert seen.read_text(encoding="utf-8") in err
     seen.unlink()
     assert person.login("--no-browser").code == 0
     assert not seen.exists()
@@ -725,13 +730,13 @@ def test_without_the_extra_login_says_what_to_install_and_checks_work(person, tm
     (tmp_path / "less" / "mcp" / "__init__.py").write_text("raise ImportError('none')", encoding="utf-8")
     (tmp_path / "less" / "keyring.py").write_text("raise ImportError('none')", encoding="utf-8")
     person.env["PYTHONPATH"] = str(tmp_path / "less")
-    done = person.login()
+    done = person.browsed(person.anew("login", "notes"))
     assert (done.code, done.err) == (
         2,
         "mcplock: login needs the extra of that name: pip install 'mcp-lock[login]'\n",
     )
-    assert person.run("lock").code == 0
-    assert person.run("logout", "notes").code == 0
+    assert person.browsed(person.anew("lock")).code == 0
+    assert person.browsed(person.anew("logout", "notes")).code == 0
 
 
 def test_a_guard_shows_the_token_and_renews_it_in_a_long_session(person, server, monkeypatch):
@@ -739,8 +744,7 @@ def test_a_guard_shows_the_token_and_renews_it_in_a_long_session(person, server,
     person.run("lock")
     for name, value in person.env.items():
         monkeypatch.setenv(name, value)
-    argv = [sys.executable, "-m", "mcp_lock", "guard", "notes", "--log", "guard.log"]
-    client = Client(argv, person.project.root, "legacy")
+    client = Client(["guard", "notes", "--log", "guard.log"], person.project.root, "legacy")
     try:
         client.greet()
         assert client.call("search")["result"]["isError"] is False
@@ -854,24 +858,15 @@ def test_the_address_that_the_browser_comes_back_to_takes_nothing_but_the_answer
 
 def test_an_answer_can_be_pasted_into_a_terminal(person):
     ours, theirs = os.openpty()
-    argv = [sys.executable, "-m", "mcp_lock", "login", "notes", "--no-browser"]
-    with subprocess.Popen(
-        argv,
-        cwd=person.project.root,
-        env={**os.environ, **person.env},
-        stdin=theirs,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    with person.start("login", "notes", "--no-browser", stdin=theirs) as process:
         end = threading.Timer(LONGEST_RUN, process.kill)
         end.start()
         page = ""
-        for line in process.stderr:
+        for line in map(bytes.decode, process.stderr):
             page = line.split()[-1] if PAGE in line else page
             if "paste the address" in line:
                 os.write(ours, f"nonsense\n{redirect_of(page)}\n".encode())
-        assert "logged in to notes" in process.stdout.read()
+        assert "logged in to notes" in process.stdout.read().decode()
         end.cancel()
     os.close(ours)
     os.close(theirs)

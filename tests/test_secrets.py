@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BLAB = Path(__file__).parent / "servers" / "blab.py"
+BLAB_HTTP = BLAB.with_name("blab_http.py")
 MODES = ("die", "error", "noise", "list")
 ALPHABET = st.sampled_from("abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789-_.+=/@:%&#! é")
 SECRETS = st.text(ALPHABET, min_size=10, max_size=40).map(lambda text: f"Zq7{text.strip()}xW9".replace("$", ""))
@@ -95,7 +96,7 @@ COMMANDS = (
 
 @contextmanager
 def http_server(mode: str) -> Iterator[str]:
-    with subprocess.Popen([sys.executable, BLAB, "http", mode], stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen([sys.executable, BLAB_HTTP, mode], stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout
             yield server.stdout.readline().strip()
@@ -135,7 +136,7 @@ def test_no_secret_of_a_stdio_server_is_ever_shown_or_written(
     mode: str, planted: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     plant = Plant()
-    plant.entry = {"command": sys.executable, "args": [str(BLAB), "stdio", mode, "--"]}
+    plant.entry = {"command": sys.executable, "args": [str(BLAB), mode, "--"]}
     for site, secret in planted.items():
         plant.at(site, secret)
     assert_nothing_leaks(tmp_path_factory.mktemp("stdio"), plant)
@@ -161,5 +162,5 @@ SAYS = {"die": "starting with ", "error": "no: ", "noise": "connected with ", "l
 def test_what_is_no_secret_is_told_where_the_server_tells_it(mode: str, tmp_path: Path) -> None:
     """Else the tests above could not fail."""
     plant = Plant()
-    plant.entry = {"command": sys.executable, "args": [str(BLAB), "stdio", mode, "--", "an-open-word"]}
+    plant.entry = {"command": sys.executable, "args": [str(BLAB), mode, "--", "an-open-word"]}
     assert any(f"{SAYS[mode]}an-open-word" in text for _, text in all_said(tmp_path, plant))

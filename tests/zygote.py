@@ -1,84 +1,113 @@
 """A process that has loaded mcplock once, and becomes the command in a child of its own for every run.
 
-    python -W error -m tests.zygote        a request a line on stdin, the exit code a line on stdout
+    python -W error -m tests.zygote SOCKET [MODULE]...        until its stdin ends; a line on stdout when it is ready
 
 What loading costs is most of what a short run costs, and a suite has many. A run differs from one that is started anew
-in nothing but that: its own process, arguments, directory, environment and files.
+in nothing but that: its own process, arguments, directory, environment and files. Each has a connection of its own, as
+`ask.py` makes it; back comes a line with the id of the process, and one with its exit code, negative for a signal.
+The MODULEs are loaded as well, for runs that would load them.
 """
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import importlib
-import json
+import marshal
 import os
 import pkgutil
+import select
 import signal
+import socket
 import sys
 import traceback
-from typing import Any
 
 import mcp_lock
 
 _NOT_NEEDED = ("mcp_lock.__main__", "mcp_lock.oauth.flow")
 """Modules that must be loaded by the run itself: what starts it, and what loads the SDK."""
+_LAZY = ("anyio._backends._asyncio", "anyio.to_thread", "h11", "httpcore2", "jsonschema_rs", "truststore")
+"""What a run loads beside them when it connects or compares."""
 
 
-def load() -> None:
+def load(*more: str) -> None:
     """Import every module of the package."""
-    for module in pkgutil.walk_packages(mcp_lock.__path__, "mcp_lock."):
-        if module.name not in _NOT_NEEDED:
-            importlib.import_module(module.name)
+    package = (module.name for module in pkgutil.walk_packages(mcp_lock.__path__, "mcp_lock."))
+    for name in (*(name for name in package if name not in _NOT_NEEDED), *_LAZY, *more):
+        importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # else every child would copy what the collector touches
 
 
-def serve() -> None:
-    """Answer requests until there are no more."""
-    # not through `sys.stdin`, whose buffer a child would inherit
-    waiting = b""
-    while True:
-        line, found, rest = waiting.partition(b"\n")
-        if not found:
-            more = os.read(0, 1 << 16)
-            if not more:
-                return
-            waiting += more
-            continue
-        waiting = rest
-        os.write(1, b"%d\n" % _run(json.loads(line)))
+def serve(path: str) -> None:
+    """Take runs until stdin ends, and tell each caller how its run has ended."""
+    callers: dict[int, socket.socket] = {}
+    woken, wake = socket.socketpair()  # how the end of a child ends the wait for the next event
+    wake.setblocking(False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen(64)
+        os.write(1, b"ready\n")
+        while 0 not in (ready := select.select([0, woken, listener], [], [])[0]):
+            if woken in ready:
+                woken.recv(64)
+                _tell(callers)
+            if listener in ready:
+                caller = listener.accept()[0]
+                if not (child := os.fork()):
+                    _become(caller)
+                callers[child] = caller
 
 
-def _run(request: dict[str, Any]) -> int:
-    child = os.fork()
-    if child:
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    code = 70
+def _tell(callers: dict[int, socket.socket]) -> None:
+    """Send the exit codes of all runs that have ended since."""
+    with contextlib.suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            with callers.pop(ended[0]) as caller, contextlib.suppress(BrokenPipeError):
+                caller.sendall(b"%d\n" % os.waitstatus_to_exitcode(ended[1]))
+
+
+def _become(caller: socket.socket) -> None:
+    """Be the command that the caller asks for, and end."""
+    code = 1
     try:
-        code = _command(request)
-    except BaseException:  # noqa: BLE001 - a test is to see it, as it would see any traceback
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        _, files, _, _ = socket.recv_fds(caller, 1, 3)
+        with caller, caller.makefile("rb") as asked:
+            request = marshal.load(asked)
+            caller.sendall(b"%d\n" % os.getpid())
+        code = _command(*request, files)
+    except BaseException:  # noqa: BLE001 - as Python itself does it
         traceback.print_exc()
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
         os._exit(code)
 
 
-def _command(request: dict[str, Any]) -> int:
-    signal.alarm(request["seconds"])
-    os.chdir(request["cwd"])
+def _command(args: list[str], cwd: str, env: dict[str, str], seconds: int, files: list[int]) -> int:
+    for at, file in enumerate(files):
+        os.dup2(file, at)
+        os.close(file)
+    signal.alarm(seconds)
+    os.chdir(cwd)
     os.environ.clear()
-    os.environ.update(request["env"])
-    flags = os.O_RDONLY, os.O_WRONLY, os.O_WRONLY
-    for at, (path, flag) in enumerate(zip(request["files"], flags, strict=True)):
-        os.dup2(os.open(path, flag), at)
-    sys.argv = ["mcplock", *request["args"]]
+    os.environ.update(env)
+    sys.argv = ["mcplock", *args]
     from mcp_lock.__main__ import main
 
     try:
         main()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
     return 0
 
 
 if __name__ == "__main__":
-    load()
-    serve()
+    load(*sys.argv[2:])
+    serve(sys.argv[1])
+    os._exit(0)  # callers that still wait are closed with it

@@ -8,19 +8,18 @@ server drift by writing the file. Definitions are passed on as their own text: t
 keys and repeated keys arrive as they are written.
 
 FAULTS at the bottom says how it can hang, lie and die. `plain_http.py` serves the same over HTTP.
+A suite starts it a thousand times, so it loads little: what only a few need, they load.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
+from types import SimpleNamespace
 
 MODERN = "2026-07-28"
 LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
@@ -79,7 +78,7 @@ class Refusal(Exception):
 class Core:
     """What the server answers, whatever carries it. Faults of the transport are not here."""
 
-    def __init__(self, options: argparse.Namespace):
+    def __init__(self, options: SimpleNamespace):
         self.options = options
         self.chosen = [fault.partition("=")[::2] for fault in options.fault]
         self.faults = dict(self.chosen)
@@ -94,7 +93,8 @@ class Core:
             path = self.faults["others"]
         if "second" in self.faults and self.lists > 1:
             path = self.faults["second"]
-        return members(Path(path).read_text(encoding="utf-8"))
+        with open(path, encoding="utf-8") as file:
+            return members(file.read())
 
     def answer(self, request: dict) -> str:
         """The JSON text of the response to a request."""
@@ -239,7 +239,7 @@ class Stdio:
 
     def take(self, message: dict) -> None:
         if self.core.options.log:
-            with Path(self.core.options.log).open("a", encoding="utf-8") as log:
+            with open(self.core.options.log, "a", encoding="utf-8") as log:
                 log.write(json.dumps(message) + "\n")
         if "method" not in message or "id" not in message:
             return
@@ -322,18 +322,25 @@ def _flood_stderr(_: Stdio, size: str) -> None:
 
 def _grandchild(_: Stdio, file: str) -> None:
     """A process of its own that outlives a careless client; both ids go into a file."""
+    import subprocess
+
     child = subprocess.Popen(
         [sys.executable, "-S", "-c", "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(600)"],
         stdin=subprocess.DEVNULL,
     )
-    Path(file).write_text(f"{os.getpid()}\n{child.pid}\n")
+    _write(file, f"{os.getpid()}\n{child.pid}\n")
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def _note_signal(_: Stdio, file: str) -> None:
     """Write the number of the first signal into a file, and end."""
 
     def note(number: int, _frame: object) -> None:
-        Path(file).write_text(str(number))
+        _write(file, str(number))
         os._exit(0)
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -396,21 +403,25 @@ FAULTS = {
 }
 
 
-def options(parser: argparse.ArgumentParser | None = None) -> argparse.Namespace:
-    """The command line; `plain_http.py` adds to the parser."""
-    parser = parser or argparse.ArgumentParser()
-    parser.add_argument("surface")
-    parser.add_argument("--era", choices=["legacy", "modern", "both"], default="both")
-    parser.add_argument("--page-size", type=int, default=0)
-    parser.add_argument("--log", help="append every message that comes in, one JSON line each")
-    parser.add_argument("--fault", action="append", default=[])
-    chosen = parser.parse_args()
-    for fault in chosen.fault:
-        if fault.partition("=")[0] not in FAULTS:
-            parser.error(f"no such fault: {fault}")
+def options(words: list[str], **more: str) -> SimpleNamespace:
+    """The command line; `plain_http.py` knows more options."""
+    chosen = SimpleNamespace(surface="", era="both", page_size="0", log="", fault=[], **more)
+    rest = iter(words)
+    for word in rest:
+        flag, assigned, value = word.partition("=")
+        name = flag.removeprefix("--").replace("-", "_")
+        if not flag.startswith("--"):
+            chosen.surface = word
+        elif name == "fault" and value.partition("=")[0] in FAULTS:
+            chosen.fault.append(value)
+        elif name != "fault" and hasattr(chosen, name):
+            setattr(chosen, name, value if assigned else next(rest))
+        else:
+            sys.exit(f"no such option: {word}")
+    chosen.page_size = int(chosen.page_size)
     return chosen
 
 
 if __name__ == "__main__":
     sys.setrecursionlimit(20_000)
-    Stdio(Core(options())).run()
+    Stdio(Core(options(sys.argv[1:]))).run()

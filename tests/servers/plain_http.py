@@ -20,7 +20,6 @@ Every request is kept in `requests`, those of the second origin, which answers n
 
 from __future__ import annotations
 
-import argparse
 import base64
 import gzip
 import json
@@ -31,6 +30,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 if __package__:
@@ -64,7 +64,7 @@ class ScriptedCore(Core):
     """What `plain.py` answers, for a script in place of a file."""
 
     def __init__(self, script: Script) -> None:
-        super().__init__(argparse.Namespace(surface=None, era=script.era, page_size=0, fault=[], log=None))
+        super().__init__(SimpleNamespace(surface="", era=script.era, page_size=0, fault=[], log=""))
         self.script = script
 
     def surface(self) -> dict[str, str]:
@@ -308,9 +308,7 @@ def serving(script: Script, core: Core | None = None, tls: ssl.SSLContext | None
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--script", help="a JSON file with members of Script: framed, session, rules")
-    given = options(parser)
+    given = options(sys.argv[1:], script="")
     script = json.loads(Path(given.script).read_text(encoding="utf-8")) if given.script else {}
     with serving(Script(era=given.era, **script), Core(given)) as server:
         print(server.origin, flush=True)
