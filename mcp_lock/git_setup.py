@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_lock.errors import UsageError
-from mcp_lock.revision import git
+from mcp_lock.revision import git, tree
 from mcp_lock.text import one_line, visible
 
 if TYPE_CHECKING:
@@ -28,20 +28,10 @@ _LINE = "text eol=lf merge=mcplock diff=mcplock"
 
 def set_up(lock: Path) -> list[str]:
     """Set up the git tree that `lock` lies in, and tell what was done. Raises `UsageError`."""
-    top = _top(lock)
+    top = tree(lock.parent)
     path = Path(os.path.relpath(lock, top)).as_posix()
     done = [*_attributes(top, path), *_config(top)]
     return done or [f"already set up: git merges and shows {visible(path)} by mcplock"]
-
-
-def _top(lock: Path) -> Path:
-    """The top of the working tree."""
-    done = git(lock.parent, "rev-parse", "--show-toplevel")
-    top = os.fsdecode(done.stdout).removesuffix("\n")
-    if done.returncode or not top:
-        why = one_line(os.fsdecode(done.stderr).removeprefix("fatal: ")) or "no working tree"
-        raise UsageError(f"{visible(str(lock.parent))}: not in a git working tree: {why}")
-    return Path(top).resolve()
 
 
 def _attributes(top: Path, path: str) -> Iterator[str]:

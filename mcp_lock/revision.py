@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,13 +23,16 @@ class Revision:
     commit: str
     """Its hash in hex."""
     directory: Path
-    """Paths are relative to this."""
+    """Paths that begin with a dot are relative to this."""
 
     def content(self, path: str) -> bytes | None:
         """The bytes of a file; None where that commit has none at `path`.
 
         The path is seen from `directory` if it begins with a dot, else from the top of the tree.
         """
+        if path.startswith("."):
+            here = self.directory.resolve().relative_to(tree(self.directory)).as_posix()
+            path = posixpath.normpath(f"{here}/{path}")
         done = git(self.directory, "cat-file", "blob", f"{self.commit}:{path}")
         return done.stdout if done.returncode == 0 else None
 
@@ -58,12 +62,36 @@ def top(directory: Path) -> Path | None:
     return next((at for at in (directory, *directory.parents) if (at / ".git").exists()), None)
 
 
+def is_submodule(directory: Path) -> bool:
+    """Whether the tree around `directory` is a part of another one, which decides what is in it."""
+    above = top(directory.resolve())
+    try:
+        pointer = (above / ".git").read_text("utf-8") if above and (above / ".git").is_file() else ""
+    except (OSError, ValueError):
+        return True
+    return "/modules/" in pointer.replace("\\", "/")
+
+
+def tree(directory: Path) -> Path:
+    """The top of the git tree that `directory` lies in. Raises `UsageError` outside of one."""
+    above = top(directory.resolve())
+    if above is None:
+        raise UsageError(f"{visible(str(directory))} is not in a git working tree")
+    return above
+
+
 def git(directory: Path, *args: str) -> subprocess.CompletedProcess[bytes]:
-    """Run git in `directory`, whatever comes of it. Raises `UsageError` where there is no git."""
+    """Run git in `directory`, whatever comes of it. Raises `UsageError` where there is no git or no repository.
+
+    git is told which repository: of its own accord it takes any directory for one that looks so, and obeys the config
+    in it, and files of that look can come with a pull request. Nobody can commit a `.git`.
+    """
     import subprocess  # for `top` alone nobody needs it, and every command asks for that
 
+    above = tree(directory)
+    where = ("-C", str(directory), f"--git-dir={above / '.git'}", f"--work-tree={above}")
     try:
-        return subprocess.run(["git", "-C", str(directory), *args], capture_output=True, check=False)
+        return subprocess.run(["git", *where, *args], capture_output=True, check=False)
     except FileNotFoundError:
         raise UsageError("git is not installed, and this cannot be done without it") from None
     except OSError as error:

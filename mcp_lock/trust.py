@@ -40,6 +40,11 @@ def read(name: str, lock: Path, root: Path) -> Trusted:
     cannot be read: without it nothing may be started.
     """
     shown = visible(name)
+    if revision.is_submodule(root) or revision.is_submodule(lock.parent):
+        raise UsageError(
+            f"--trust-rev {shown}: the project is in a submodule, which a pull request of the repository around it can "
+            "replace; check it in a checkout of its own"
+        )
     found = _resolved(name, lock.parent)
     data = found.content(f"./{lock.name}")
     if data is None:

@@ -58,6 +58,7 @@ class Runner:
             "GITHUB_OUTPUT": str(output),
             "GITHUB_STEP_SUMMARY": str(self.temp / "summary.md"),
             "GITHUB_ACTION_PATH": str(ROOT),
+            "GITHUB_WORKSPACE": str(self.project.root),
             "GITHUB_EVENT_NAME": "push",
             "GITHUB_BASE_REF": "",
             **github,
@@ -149,10 +150,11 @@ def test_drift_fails_at_the_end_after_the_outputs_are_set(runner):
     assert Path(done.outputs["report"]).is_file()
 
 
-def test_a_missing_lock_is_a_finding_and_there_is_no_report(runner):
+def test_a_missing_lock_is_a_finding_with_a_report(runner):
     runner.project.lock.unlink()
     done = runner.verify()
-    assert (done.code, done.outputs) == (1, {"exit-code": "1", "drift": "true"})
+    assert (done.code, done.outputs["drift"]) == (1, "true")
+    assert json.loads(Path(done.outputs["report"]).read_text())["servers"][0]["status"] == "not-locked"
 
 
 def test_a_damaged_lock_is_no_drift_and_fails(runner):
@@ -220,7 +222,7 @@ def test_reports_are_asked_for_as_the_inputs_say(recording):
 
 
 def test_flags_that_the_action_passes_exist():
-    passed = set(re.findall(r"(?<![\w-])--[a-z-]+(?==)", VERIFY["run"])) - {"--depth"}
+    passed = set(re.findall(r"(?<![\w-])--[a-z-]+(?==)", VERIFY["run"])) - {"--depth", "--git-dir", "--work-tree"}
     assert {"--directory", "--lockfile", "--fail-on", "--trust-rev", "--output", "--format", "--summary"} == passed
     assert passed <= KNOWN
 

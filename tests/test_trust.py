@@ -6,11 +6,16 @@ Every server logs what it is asked to a file of its own: there is none of a serv
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.project import PLAIN, Project, tool
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -167,6 +172,53 @@ def test_a_project_below_the_top_of_its_repository_is_found_in_the_revision(proj
     (project.root / "mcplock.toml").unlink()
     assert inner.run("verify").code == 1
     assert inner.run("verify", "--trust-rev", "HEAD").code == 0
+
+
+def evil(project: Project) -> Project:
+    """A repository of its own whose main branch has reviewed what `project` is to start."""
+    configure(project, "s", "--era=legacy")
+    assert project.run("lock").code == 0
+    started(project).unlink()
+    return project
+
+
+def test_files_that_look_like_a_repository_decide_nothing(project: Project, tmp_path: Path) -> None:
+    inner = Project(project.root / "sub")
+    inner.root.mkdir()
+    configure(inner)
+    assert inner.run("lock").code == 0
+    started(inner).unlink()
+    project.git("init", "--quiet")
+    project.git("add", ".")
+    project.git("commit", "--quiet", "-m", "lock")
+    evil(inner)
+    (tmp_path / "other").mkdir()
+    other = Project(tmp_path / "other")
+    shutil.copytree(inner.root, other.root / "sub")
+    shutil.copytree(inner.root, other.root, dirs_exist_ok=True)
+    other.git("init", "--quiet")
+    other.git("add", ".")
+    other.git("commit", "--quiet", "-m", "evil")
+    for name in ("HEAD", "objects", "refs"):
+        source = other.root / ".git" / name
+        shutil.copytree(source, inner.root / name) if source.is_dir() else shutil.copy(source, inner.root / name)
+    (inner.root / "config").write_text("[core]\nrepositoryformatversion = 0\nbare = false\nworktree = ..\n")
+    done = inner.run("verify", "--trust-rev", "main")
+    assert (done.code, started(inner).exists()) == (1, False)
+    assert "launch spec changed (against main: args:" in " ".join(done.out.split())
+
+
+def test_a_submodule_decides_nothing(reviewed: Project, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    other = evil(Project(tmp_path / "other"))
+    other.git("init", "--quiet")
+    other.git("add", ".")
+    other.git("commit", "--quiet", "-m", "evil")
+    reviewed.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other.root.as_uri(), "sub")
+    inner = Project(reviewed.root / "sub")
+    done = inner.run("verify", "--trust-rev", "main")
+    assert (done.code, started(inner).exists()) == (2, False)
+    assert "the project is in a submodule" in done.err
 
 
 class TestCheck:
