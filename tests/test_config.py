@@ -782,3 +782,83 @@ def test_a_planted_secret_is_known_to_whoever_masks(place: str, tmp_path: Path) 
     server = config.find(tmp_path, environ={"PATH": "", **environ}).entries["s"].server
     assert not isinstance(server, NotReady)
     assert [value for value in server.secrets.values() if "planted" in value]
+
+
+COMMANDS_THAT_HIDE = [
+    ("sh", "-c", 'API_KEY="$(./other.sh)" server'),
+    ("sh", "-c", "API_KEY=`./other.sh` server"),
+    ("sh", "-c", "server --token $(./other.sh);./other.sh"),
+    ("bash", "-c", """CFG='{"token": "'$(./other.sh)'"}' server"""),
+    ("env API_KEY=x|./other.sh server",),
+]
+COMMANDS_THAT_TELL = [
+    ("sh", "-c", 'API_KEY="abcdefghijklmnopqrstuvwx0123456789" server'),
+    ("sh", "-c", "API_KEY=${KEY} server"),
+    ("server", "--password", "p@ss;w$rd"),
+    ("server", "--password=p@ss;w$rd and more"),
+    ("sh", "-c", "server && other"),
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS_THAT_HIDE, ids=" ".join)
+def test_a_secret_must_not_hide_what_a_shell_runs(words: tuple[str, ...], tmp_path: Path) -> None:
+    write(tmp_path, ".mcp.json", one(command=words[0], args=[*words[1:]]))
+    entry = config.find(tmp_path, environ={"KEY": "k"}).entries["s"]
+    assert not_ready(entry).invalid
+    assert "hides a secret among what a shell may run" in not_ready(entry).reason
+
+
+@pytest.mark.parametrize("words", COMMANDS_THAT_TELL, ids=" ".join)
+def test_a_secret_that_is_one_word_is_only_hidden(words: tuple[str, ...], tmp_path: Path) -> None:
+    write(tmp_path, ".mcp.json", one(command=words[0], args=[*words[1:]]))
+    assert stdio(config.find(tmp_path, environ={"KEY": "k"}).entries["s"]).argv
+
+
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        ({"command": "x", "env": {"A": "b\ue000"}}, "env.A holds a character that is not assigned"),
+        ({"command": "x", "args": ["a" * 131_072]}, "args[0] has over 131071 characters"),
+        ({"type": "http", "url": "http://127.0.0.1:9\\@localhost/mcp"}, "url must be http://… or https://…"),
+    ],
+)
+def test_what_two_readers_would_take_for_two_things_is_refused(entry: dict[str, Any], why: str, tmp_path: Path) -> None:
+    write(tmp_path, ".mcp.json", one(**entry))
+    assert why in not_ready(config.find(tmp_path, environ={}).entries["s"]).reason
+
+
+def test_what_is_run_does_not_come_from_another_file(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("value")
+    entries = {
+        "command": {"type": "local", "command": ["{file:a.txt}"]},
+        "argument": {"type": "local", "command": ["x", "{file:a.txt}"]},
+        "loader": {"type": "local", "command": ["x"], "environment": {"NODE_OPTIONS": "{file:a.txt}"}},
+        "url": {"type": "remote", "url": "https://{file:a.txt}/mcp"},
+        "secret": {"type": "local", "command": ["x"], "environment": {"API_KEY": "{file:a.txt}"}},
+        "endless": {"type": "local", "command": ["x"], "environment": {"API_KEY": "{file:/dev/zero}"}},
+    }
+    write(tmp_path, "opencode.json", {"mcp": entries})
+    found = config.find(tmp_path, environ={}).entries
+    assert [name for name, entry in found.items() if isinstance(entry.server, NotReady) and entry.server.invalid] == [
+        "command", "argument", "loader", "url",
+    ]  # fmt: skip
+    assert stdio(found["secret"]).env == {"API_KEY": "value"}
+    assert "file /dev/zero cannot be read" in not_ready(found["endless"]).reason
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[" + ".".join("a" * 20_000) + "]", "1:1: nested too deeply"),
+        (".".join("a" * 20_000) + " = 1", "1:1: nested too deeply"),
+        ("[mcp_servers.a]\ntimeout = " + "9" * 5_000, "1:1: a number has too many digits"),
+    ],
+    ids=["header", "key", "number"],
+)
+def test_toml_that_takes_long_or_that_python_does_not_read_is_one_line(text: str, why: str, tmp_path: Path) -> None:
+    path = tmp_path / ".codex" / "config.toml"
+    path.parent.mkdir()
+    path.write_text(text)
+    with pytest.raises(ConfigError) as error:
+        config.find(tmp_path, environ={})
+    assert str(error.value) == f".codex/config.toml:{why}"

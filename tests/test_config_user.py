@@ -203,5 +203,5 @@ def test_a_user_locks_and_verifies_servers_apart_from_the_project(home: Path, pr
 
 def test_a_missing_lock_of_the_user_is_named_and_no_directory_made_for_it(home: Path, project: Project) -> None:
     result = project.run("verify", "--scope", "user", HOME=str(home), XDG_CONFIG_HOME=str(home / "cfg"))
-    assert (result.code, str(home / "cfg" / "mcplock" / "mcp.lock") in result.err) == (1, True)
+    assert (result.code, str(home / "cfg" / "mcplock" / "mcp.lock") in result.out.replace("\n  ", "")) == (1, True)
     assert not (home / "cfg").exists()

@@ -95,6 +95,12 @@ def test_two_files_with_settings_in_one_directory_are_an_error(tmp_path: Path) -
         read(tmp_path, "[tool.mcplock]\ntimeout = 4", "pyproject.toml")
 
 
+def test_what_only_looks_like_a_file_of_settings_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "mcplock.toml").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(ConfigError, match=r"^mcplock.toml: not a regular file, so its settings cannot be read"):
+        settings.read(tmp_path)
+
+
 def test_the_nearest_file_upwards_in_the_git_tree_counts(tmp_path: Path) -> None:
     inner = tmp_path / "top" / "a" / "b"
     inner.mkdir(parents=True)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mcp_lock.config import Entry, HttpServer, NotReady, Server, Source, StdioServer, commands
-from mcp_lock.config.files import content
+from mcp_lock.config.files import regular_content
 from mcp_lock.config.given import env_file, is_header_name, is_header_value
 from mcp_lock.config.reading import ConfigFile, EntryError, Reading
 from mcp_lock.config.spellings import TYPES, URL_TYPES
 from mcp_lock.config.switches import approved, distrusted, off
 from mcp_lock.errors import ConfigError
-from mcp_lock.launch import LaunchSpec, literal_secrets, redacted
+from mcp_lock.launch import LaunchSpec, literal_secrets, redacted, steers, unclear
 from mcp_lock.outcome import Status
 from mcp_lock.text import one_line, visible
 
@@ -120,6 +120,7 @@ def _stdio(reading: Reading) -> tuple[LaunchSpec, Server | NotReady]:
         env_file_digest=file_digest,
         env={name: value.template for name, value in env.items()} | {name: f"${{{name}}}" for name in named},
     )
+    _require_clear(reading, spec, [*words, cwd], env)
     directory = _directory(reading, cwd.value)
     if reading.missing:
         return redacted(spec), _unset(reading)
@@ -132,6 +133,17 @@ def _stdio(reading: Reading) -> tuple[LaunchSpec, Server | NotReady]:
         {**file_values, **named, **values, **reading.given.env},
         _secrets(reading, spec, {name: value for name, value in file_values.items() if _hides(name, value)}),
     )
+
+
+def _require_clear(reading: Reading, spec: LaunchSpec, words: Sequence[Expanded], env: Mapping[str, Expanded]) -> None:
+    """Raises `EntryError` for a launch spec that does not tell what is run: it could change unseen."""
+    if where := unclear(spec):
+        raise reading.wrong(
+            f"{where} hides a secret among what a shell may run: put the secret into a variable, ${{NAME}}"
+        )
+    steering = [value for name, value in env.items() if steers(name)]
+    if any("${file:" in value.template for value in (*words, *steering)):
+        raise reading.wrong("what is run comes from a {file:…}: write it here, or give a secret through env or headers")
 
 
 def _behind(reading: Reading, guarded: Guarded) -> list[str]:
@@ -163,7 +175,7 @@ def _env_file(reading: Reading) -> tuple[str, str, Mapping[str, str]]:
     if reading.missing:
         return template, "", {}
     try:
-        data = content(reading.file.owner / _at_home(reading, path.value), visible(path.template))
+        data = regular_content(reading.file.owner / _at_home(reading, path.value), visible(path.template))
         values = env_file(data, visible(path.template))
     except ConfigError as error:
         reading.lacks(str(error), reading.spelling("env file"))
@@ -226,6 +238,8 @@ def _remote(reading: Reading, transport: str, guarded: Guarded | None = None) ->
         headers={name: value.template for name, value in headers.items()}
         | {name: template for name, (template, _) in by_name.items()},
     )
+    if "${file:" in url.template:
+        raise reading.wrong("the url comes from a {file:…}: write it here", reading.spelling("url"))
     if reading.missing:
         return redacted(spec), _unset(reading)
     if why := _unreachable(reading, transport, url.value):
@@ -273,7 +287,7 @@ def _unreachable(reading: Reading, transport: str, url: str) -> str:
         return "a WebSocket server cannot be checked"
     if parts.scheme in ("unix", "pipe"):
         return "a server behind a local socket cannot be checked"
-    if parts.scheme not in ("http", "https") or not host or re.search(r"[\s\x00-\x1f]", url):
+    if parts.scheme not in ("http", "https") or not host or re.search(r"[\s\x00-\x1f\\]", url):
         raise reading.wrong("url must be http://… or https://…", reading.spelling("url"))
     return ""
 

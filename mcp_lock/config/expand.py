@@ -15,6 +15,9 @@ from enum import Enum, auto
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
+from mcp_lock.config.files import regular_content
+from mcp_lock.errors import ConfigError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
@@ -51,7 +54,7 @@ class Form:
 
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-BRACES = Form(Kind.VARIABLE, r"\$\{([^{}$\s]+?)(?::-([^}]*))?\}", ("${V}", "${V:-d}"))
+BRACES = Form(Kind.VARIABLE, r"\$\{([^{}$\s]+?)(?::-([^}]{0,4096}))?\}", ("${V}", "${V:-d}"))
 """`${V}` and `${V:-d}`; whatever else stands in the braces is a name that no variable has."""
 BARE = Form(Kind.VARIABLE, rf"\$({_NAME})", ("$V",))
 ENV = Form(Kind.VARIABLE, r"\$\{env:([^{}]+)\}", ("${env:V}",))
@@ -199,8 +202,8 @@ def _file(name: str, _default: str | None, values: Values) -> Expanded:
     home = values.variables.get("HOME") or values.variables.get("USERPROFILE") or "~"
     path = values.beside / (home + name[1:] if name.startswith("~/") else name)
     try:
-        value = path.read_text("utf-8").strip()
-    except (OSError, ValueError):
+        value = regular_content(path, name).decode().strip()
+    except (ConfigError, ValueError):
         return Expanded("", template, missing=(f"file {name} cannot be read",))
     if not value:
         return Expanded("", template, missing=(f"file {name} is empty",))

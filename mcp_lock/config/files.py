@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import stat
 from typing import TYPE_CHECKING
 
 from mcp_lock.config import jsonc, toml
@@ -50,6 +51,17 @@ def content(path: Path, shown: str) -> bytes:
     if len(data) > MAX_BYTES:
         raise ConfigError(f"{shown}: over {MAX_BYTES >> 20} MiB, which is no client config")
     return data
+
+
+def regular_content(path: Path, shown: str) -> bytes:
+    """As `content`, of a file that a config names: nothing that may never end is waited for."""
+    try:
+        is_regular = stat.S_ISREG(path.stat().st_mode)
+    except OSError as error:
+        raise ConfigError(f"{shown}: cannot be read: {error.strerror or 'no such file'}") from None
+    if not is_regular:
+        raise ConfigError(f"{shown}: not a regular file")
+    return content(path, shown)
 
 
 def load(data: bytes, shown: str) -> Document:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_lock.config.expand import Expanded, Values, expand
 from mcp_lock.config.spellings import NESTED, SPELLINGS
+from mcp_lock.launch import MARKS
 from mcp_lock.text import one_line
 
 if TYPE_CHECKING:
@@ -39,6 +40,10 @@ class ConfigFile:
     """`owner` relative to the project root, with `/`; empty for the root."""
     beside: Path
     """The directory the file is in."""
+
+
+LONGEST = 131_071
+"""Characters of one string: the bytes that Linux hands to a program in one argument or variable (MAX_ARG_STRLEN)."""
 
 
 class EntryError(Exception):
@@ -134,8 +139,13 @@ class Reading:
         return str(value)
 
     def _sound(self, text: str, field: str, *member: str | int) -> str:
+        label = _label(field, *member)
         if "\0" in text:
-            raise self.wrong(f"{_label(field, *member)} holds a NUL character", field, *member)
+            raise self.wrong(f"{label} holds a NUL character", field, *member)
+        if MARKS & set(text):
+            raise self.wrong(f"{label} holds a character that is not assigned: take it out", field, *member)
+        if len(text) > LONGEST:
+            raise self.wrong(f"{label} has over {LONGEST} characters, which no program can be given", field, *member)
         return text
 
     def expanded(self, text: str, field: str, *, needed: bool = True) -> Expanded:

@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 _KEY = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 _HEADER = re.compile(rf"[ \t]*(\[\[?)[ \t]*({_KEY}(?:[ \t]*\.[ \t]*{_KEY})*)[ \t]*\]\]?[ \t]*(?:#.*)?")
 _MEMBER = re.compile(rf"[ \t]*({_KEY}(?:[ \t]*\.[ \t]*{_KEY})*)[ \t]*=")
+MAX_DEPTH = 100
+"""Parts of a key; a config has less than ten."""
 _AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
 def parse(text: str) -> Document:
     """The document that `text` spells. Raises `MalformedError`, which holds the place."""
     lines = text.splitlines()
+    _bound(lines)
     headers = list(_headers(lines))
     try:
         value = tomllib.loads(text)
@@ -32,7 +35,18 @@ def parse(text: str) -> Document:
         raise _malformed(error, headers, len(lines)) from None
     except RecursionError:
         raise MalformedError("nested too deeply", Place(1, 1)) from None
+    except ValueError:  # of Python, not of TOML
+        raise MalformedError("a number has too many digits", Place(1, 1)) from None
     return Document(value, _places(headers, lines))
+
+
+def _bound(lines: list[str]) -> None:
+    """Raises `MalformedError` for a key of so many parts that reading it takes seconds."""
+    for number, line in enumerate(lines, 1):
+        if line.count(".") > MAX_DEPTH:
+            found = _HEADER.fullmatch(line) or _MEMBER.match(line)
+            if found and found[0].count(".") > MAX_DEPTH:
+                raise MalformedError("nested too deeply", Place(number, 1))
 
 
 def _headers(lines: list[str]) -> Iterator[tuple[Path, Place]]:

@@ -13,13 +13,25 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mcp_lock.launch import pinned
-from mcp_lock.launch.redact import REDACTED, Redactor
+from mcp_lock.launch.redact import MARKS, REDACTED, Redactor, steers
 from mcp_lock.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-__all__ = ["REDACTED", "LaunchSpec", "differences", "literal_secrets", "may_change", "redacted", "shown", "unpinned"]
+__all__ = [
+    "MARKS",
+    "REDACTED",
+    "LaunchSpec",
+    "differences",
+    "literal_secrets",
+    "may_change",
+    "redacted",
+    "shown",
+    "steers",
+    "unclear",
+    "unpinned",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +63,16 @@ def literal_secrets(spec: LaunchSpec) -> dict[str, str]:
     redactor = Redactor()
     _redacted(spec, redactor)
     return redactor.removed
+
+
+def unclear(spec: LaunchSpec) -> str:
+    """Where in a command line `redacted` would take out what a shell may run, such as `args[1]`; empty if nowhere.
+
+    It could change unseen, and what runs must not.
+    """
+    redactor = Redactor()
+    _redacted(replace(spec, env={}, headers={}, url=""), redactor)
+    return next(iter(redactor.unclear), "")
 
 
 def _redacted(spec: LaunchSpec, redactor: Redactor) -> LaunchSpec:

@@ -21,9 +21,34 @@ _ANYWHERE = frozenset(
     | {"credentials", "authorization", "cookie", "bearer", "jwt", "accesskey", "privatekey"}
 )
 _LAST = frozenset({"auth", "key", "keys", "pass", "pat", "sig", "signature"})
+_NO_SECRETS = frozenset(
+    {
+        "",
+        "0",
+        "1",
+        "true",
+        "false",
+        "yes",
+        "no",
+        "on",
+        "off",
+        "none",
+        "null",
+        "enabled",
+        "disabled",
+        "required",
+        "optional",
+    }
+    | {"basic", "bearer", "digest", "oauth", "oauth2", "oidc", "jwt", "iam", "apikey", "api-key", "token", "anonymous"}
+)
+"""Values that are settings, whatever they are called: `--auth none`, `REQUIRE_AUTH=1`."""
 _LAST_IN_URL = frozenset({"code", "k", "sid"})
 _COMPOUND = ("token", "secret", "password", "passwd", "apikey", "authorization")
-_PLAIN_LAST = frozenset({"file", "path", "command", "cmd", "exec"})
+_PLAIN_LAST = frozenset(
+    {"file", "path", "command", "cmd", "exec", "script", "program", "helper", "provider", "plugin", "module", "backend"}
+    | {"url", "uri", "endpoint", "host", "server", "origin", "issuer", "proxy", "type", "mode", "method"}
+)
+"""What ends so says what is run or where it connects; a secret in a URL is seen all the same."""
 _SWITCH = frozenset({"no", "use", "enable", "disable", "with", "without", "require", "allow", "skip"})
 _STEERING = re.compile(
     r"PATH|LD_.*|DYLD_.*|BASH_ENV|.*_PROXY|.*_URL|.*_HOST|.*_CA(?:_.*|CERTS?|FILE|PATH|BUNDLE)?", re.IGNORECASE
@@ -79,7 +104,11 @@ _SPACED = re.compile(r"(?<!\S)(--?)([A-Za-z][\w-]*)(\s+)([^\s-]\S*)")
 _ASSIGNED_FLAG = re.compile(r"(--?)([A-Za-z][\w.-]*)=(.*)", re.DOTALL)
 _FLAG = re.compile(r"--?([A-Za-z][\w.-]*)")
 
+_SHELL = re.compile(r"[$`\\;|&<>(){}'\"\n\r]")
+_QUOTED = re.compile(r"([\"'])(.*)\1", re.DOTALL)
 _REFERENCE = re.compile(r"(?<!\$)\$\{([^{}]*?)(:-[^{}]*)?\}")
+MARKS = frozenset("\ue000\ue001")
+"""Characters that stand for references while a text is worked on, so that no text may hold them."""
 _MARK = "\ue000{}\ue001"
 _MARKED = re.compile("\ue000([0-9]+)\ue001")
 
@@ -95,7 +124,11 @@ class Redactor:
     def __init__(self) -> None:
         self.removed: dict[str, str] = {}
         """Where each secret stood, and the secret. Never to be shown."""
+        self.unclear: list[str] = []
+        """Where what was taken out stood among other words, and is more than a shell takes for one word."""
         self._where = ""
+        self._text = ""
+        """What is worked on; empty where all of it is hidden."""
         self._defaults: list[str] = []
         self._references: list[str] = []
 
@@ -120,11 +153,13 @@ class Redactor:
 
     def text(self, text: str, name: str = "", where: str = "") -> str:
         """`text` without what looks like a secret; `name` is what it is called, `where` what it is recorded under."""
-        if "\ue000" in text or "\ue001" in text:
-            return REDACTED  # nobody writes these, and they are the marks below
+        if MARKS & set(text):
+            return REDACTED  # nobody writes these, and `config` refuses them
         self._where, self._references, self._defaults = where, [], []
         marked = _REFERENCE.sub(self._mark, text)
-        if names_secret(name):
+        self._text = text
+        if names_secret(name) and text.lower() not in _NO_SECRETS:
+            self._text = ""
             return self._restored(self._hidden(marked), secret=True)
         return self._restored(self._seen(marked, name), secret=False)
 
@@ -165,6 +200,8 @@ class Redactor:
     def _literal(self, piece: str) -> str:
         if piece == REDACTED or not re.search(r"\w", piece):
             return piece
+        if re.search(r"\s", self._text) and _SHELL.search(_QUOTED.sub(r"\2", piece)):
+            self.unclear.append(self._where)
         where, count = self._where, 1
         while self.removed.setdefault(where, piece) != piece:
             count += 1

@@ -59,8 +59,11 @@ def read(root: Path) -> Settings:
     """The settings of the project at `root`: the nearest upwards, to the top of its git tree. Raises `ConfigError`."""
 
     def content(path: str) -> bytes | None:
+        file = root / path
+        if not file.is_file() and (file.exists() or file.is_symlink()):
+            raise ConfigError(f"{path}: not a regular file, so its settings cannot be read; remove it")
         try:
-            return (root / path).read_bytes() if (root / path).is_file() else None
+            return file.read_bytes() if file.is_file() else None
         except OSError as error:
             raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
 
