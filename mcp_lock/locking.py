@@ -88,7 +88,7 @@ def lock_project(project: run.Project, wish: Wish) -> Locked:
     """
     before = _content(project.lockfile)
     old = _old_lock(project.lockfile, force=wish.force)
-    known = {*old.servers, *project.found.entries}
+    known = run.in_scope(project.found, old.servers)
     run.require_servers(known, project.found)
     chosen = _choose(wish.names, known)
     pins = {name: pin for name, pin in old.servers.items() if name in chosen}

@@ -20,7 +20,7 @@ from mcp_lock.text import visible
 from mcp_lock.verify import Side, Unseen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mcp_lock.connect import Limits
@@ -64,7 +64,7 @@ def verify_project(project: Project, names: Sequence[str]) -> Report:
     Raises `UsageError` when there is nothing to check, or a name that nobody knows.
     """
     lock, missing = _read_lock(project.lockfile, project.found)
-    known = {*lock.servers, *project.found.entries}
+    known = in_scope(project.found, lock.servers)
     require_servers(known, project.found)
     chosen = choose(names, known)
     pins = {name: pin for name, pin in lock.servers.items() if name in chosen}
@@ -72,7 +72,7 @@ def verify_project(project: Project, names: Sequence[str]) -> Report:
     unseen = dict(_unreviewed(project, pins, entries))
     live = read_live(project, pins, {name: entry for name, entry in entries.items() if name not in unseen})
     report = verify.compare(pins, {**unseen, **live}, project.settings.policy)
-    report = report.with_notes(*missing, *project.found.notes, *_trust_notes(project, known))
+    report = report.with_notes(*missing, *project.found.notes, *_trust_notes(project, lock))
     return as_configured(report, entries)
 
 
@@ -88,8 +88,9 @@ def check_project(found: Found, lock: Path) -> Report:
     Raises as `verify_project`.
     """
     held, missing = _read_lock(lock, found)
-    pins = held.servers
-    require_servers({*pins, *found.entries}, found)
+    known = in_scope(found, held.servers)
+    require_servers(known, found)
+    pins = {name: pin for name, pin in held.servers.items() if name in known}
     live = {name: _configured_side(pins.get(name), entry) for name, entry in found.entries.items()}
     return as_configured(verify.compare(pins, live).with_notes(*missing, *found.notes), found.entries)
 
@@ -111,11 +112,16 @@ def _read_lock(path: Path, found: Found) -> tuple[Lock, tuple[str, ...]]:
         return Lock({}), (str(error),)
 
 
-def _trust_notes(project: Project, known: set[str]) -> Iterator[str]:
+def _trust_notes(project: Project, lock: Lock) -> Iterator[str]:
     if project.trusted:
         yield from project.trusted.notes
-        for name in sorted(project.trusted.pins.keys() - known):
+        for name in sorted(project.trusted.pins.keys() - lock.servers.keys() - project.found.entries.keys()):
             yield f"{visible(name)} is in the lock of {project.trusted.name}, and neither configured nor locked here"
+
+
+def in_scope(found: Found, pinned: Iterable[str]) -> set[str]:
+    """The servers that a run is about: where only some files were read, what is pinned besides is none of them."""
+    return {*found.entries} if found.is_partial else {*pinned, *found.entries}
 
 
 def require_servers(known: set[str], found: Found) -> None:

@@ -546,3 +546,19 @@ def test_drift_of_a_tool_that_a_client_calls_without_asking_is_marked(project):
     hits = {change["item"]["name"]: "A" in change["hits"] for change in json.loads(done.out)["servers"][0]["changes"]}
     assert hits == {"a": True, "b": False}
     assert "calls that nobody is asked about" in project.run("verify").out
+
+
+def test_what_other_clients_configure_keeps_its_pins_where_one_client_is_named(project):
+    project.serve("notes", SEARCH)
+    entry = project.entries["notes"]
+    (project.root / ".vscode").mkdir()
+    (project.root / ".vscode" / "mcp.json").write_text(json.dumps({"servers": {"docs": {**entry, "type": "stdio"}}}))
+    assert project.run("lock").code == 0
+    before = project.lock.read_bytes()
+    for words in (["lock"], ["verify"], ["lock", "--check"]):
+        done = project.run(*words, "--client", "vscode")
+        assert (done.code, "notes" in done.out) == (0, False), done.out
+    assert project.lock.read_bytes() == before
+    project.remove("notes")
+    assert project.run("verify", "--client", "claude-code").code == 2
+    assert project.run("verify").code == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -365,8 +366,12 @@ def test_a_lock_cut_anywhere_is_an_error_or_a_lock_of_fewer_items_and_never_a_cr
 
 
 def test_conflict_markers_in_a_description_are_nothing_but_text():
-    art = lock(tool(description="Banner:\n<<<<<<< HEAD\n=======\n>>>>>>> main\n"))
-    assert_same(back(lockfile.dumps(art)), art)
+    art = lock(tool(description="Banner:\n<<<<<<< HEAD\n=======\n||||||| base\n>>>>>>> main\n========\n======\n"))
+    text = lockfile.dumps(art)
+    assert_same(back(text), art)
+    assert re.findall(r"^.*[<=>|]{6,}.*$", text, re.MULTILINE) == [
+        r"\u003c<<<<<< HEAD", r"\u003d======", r"\u007c|||||| base", r"\u003e>>>>>> main", r"\u003d=======", "======",
+    ]  # fmt: skip
 
 
 def test_no_file_is_a_finding_and_says_what_to_run(tmp_path):

@@ -34,7 +34,24 @@ from tests.project import tool
 from tests.test_report_terminal import A_RULE, CASES, HOSTILE, NAMES, anywhere, one_change, report_of
 
 TAGS = {
-    *("h3", "h4", "p", "br", "b", "strong", "sub", "code", "pre", "del", "ins", "details", "summary", "ul", "li"),
+    *(
+        "h3",
+        "h4",
+        "p",
+        "br",
+        "wbr",
+        "b",
+        "strong",
+        "sub",
+        "code",
+        "pre",
+        "del",
+        "ins",
+        "details",
+        "summary",
+        "ul",
+        "li",
+    ),
     *("table", "thead", "tbody", "tr", "th", "td"),
 }
 PAGE = {
@@ -67,7 +84,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         self.attributes |= {(tag, *one) for one in attrs}
-        self.open += [tag] * (tag != "br")
+        self.open += [tag] * (tag not in ("br", "wbr"))
         if tag == "code":
             self.codes.append([])
 
@@ -109,6 +126,7 @@ def checked(text, *, breaks=True):
     assert set(page.tags) <= TAGS
     assert page.attributes <= ATTRIBUTES
     assert page.open == []
+    assert not re.search("(?<!<wbr>)&#64;", text)  # else GitHub makes links of addresses of mail
     assert page.tags.count("h3") <= 1
     assert [said for said in page.outside if REFERENCE.search(said)] == []
     return page

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from mcp_lock.text import visible_name
@@ -114,6 +114,9 @@ class Found:
     root: Path | None = None
     """The project root, which the files are relative to."""
 
+    is_partial: bool = False
+    """Whether other clients' files were left out, so that a server that is not here may be configured all the same."""
+
     @property
     def is_wrong(self) -> bool:
         """Whether any entry is wrong in itself."""
@@ -163,8 +166,10 @@ def find(
 
     outside = given.Given(environ, env or {}, headers or {}, include_disabled, excluded or {}, unpinned)
     if scope == "user":
-        return discover.find_of_user(outside, client, platform, extra)
-    return discover.find(root.resolve(), outside, client, extra)
+        found = discover.find_of_user(outside, client, platform, extra)
+    else:
+        found = discover.find(root.resolve(), outside, client, extra)
+    return replace(found, is_partial=client is not None)
 
 
 def read(

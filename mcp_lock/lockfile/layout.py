@@ -29,7 +29,11 @@ MAX_PATH = 1000
 """Every table repeats its path, so a server could make a lock of gigabytes from a long name over many small objects."""
 
 _UNSPEAKABLE = re.compile("[\r\ud800-\udfff]")
-_MAYBE_HIDDEN = re.compile(r"(?P<trailing>[^\S\n])(?=\n|\Z)|[^\n\t\x20-\x7e]")
+_MAYBE_HIDDEN = re.compile(
+    r"(?P<always>[^\S\n](?=\n|\Z)|^[<=>|](?=<{6}|={6}|>{6}|\|{6}))|[^\n\t\x20-\x7e]", re.MULTILINE
+)
+"""What is escaped always, blanks at the end of a line and what git and editors take for a marker of a conflict; and
+what may have to be, since it cannot be seen."""
 _PLAIN = frozenset({str, bool, int, float})
 
 
@@ -177,16 +181,16 @@ def _value(name: str, value: Any) -> str:
 
 
 def _revealed(text: str) -> str:
-    r"""`text` with hidden characters and blanks at the end of a line as escapes.
+    r"""`text` with hidden characters, blanks at the end of a line and markers of conflicts as escapes.
 
     All strings are basic strings by now, so this one pass over the finished text changes no value.
     """
-    return _MAYBE_HIDDEN.sub(lambda found: _escaped(found[0], trailing=found["trailing"] is not None), text)
+    return _MAYBE_HIDDEN.sub(lambda found: _escaped(found[0], always=found["always"] is not None), text)
 
 
 @lru_cache(maxsize=4096)
-def _escaped(char: str, *, trailing: bool) -> str:
-    if not trailing and not is_hidden(char):
+def _escaped(char: str, *, always: bool) -> str:
+    if not always and not is_hidden(char):
         return char
     if char == "\t":
         return "\\t"

@@ -34,6 +34,9 @@ _MARKS = re.compile(
 )
 
 
+_REFERENCES = {"@": "<wbr>&#64;"}
+"""GitHub's renderer looks for addresses of mail in the text of the page, where references are characters again; a tag
+before the sign leaves it without a name to begin with."""
 _BREAK = "&#10;<br>"
 """A line break inside code: GitHub shows line breaks there and hides `<br>`, others do it the other way round."""
 
@@ -41,7 +44,7 @@ _BREAK = "&#10;<br>"
 def escaped(text: str) -> str:
     """`text` where Markdown or HTML is read, on one line of the source."""
     shown = visible(text.replace("\t", "    "), keep="\n")
-    return _MARKS.sub(lambda found: f"&#{ord(found[0])};", shown).replace("\n", _BREAK)
+    return _MARKS.sub(lambda found: _REFERENCES.get(found[0], f"&#{ord(found[0])};"), shown).replace("\n", _BREAK)
 
 
 def code(text: str) -> str:
