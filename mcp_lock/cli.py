@@ -17,7 +17,7 @@ from mcp_lock.errors import UsageError
 from mcp_lock.options.command import HELP, command
 from mcp_lock.options.common import Common, complain
 from mcp_lock.options.configured import Configured, Connecting
-from mcp_lock.options.reporting import Reporting, Summarised
+from mcp_lock.options.reporting import Reporting, Summarised, View
 from mcp_lock.options.table import Seconds
 from mcp_lock.outcome import LEAST, Impact
 
@@ -76,7 +76,7 @@ def lock(
     with connecting.project(common) as project:
         done = lock_project(project, wish)
     name = connecting.lock_path(common).name
-    reporting.show(common, done.report, closing=done.closing(name), accept=False, settled=not done.refused)
+    reporting.show(common, done.report, View(closing=done.closing(name), accept=False, settled=not done.refused))
     return done.exit_code
 
 
@@ -84,7 +84,7 @@ def _check(common: Common, reporting: Reporting, connecting: Connecting) -> int:
     from mcp_lock.run import check_project
 
     report = check_project(connecting.found(common, connecting.settings(common)), connecting.lock_path(common))
-    reporting.show(common, report, closing="Configs and lock alone; no server was asked.", accept=False)
+    reporting.show(common, report, View(closing="Configs and lock alone; no server was asked.", accept=False))
     return report.exit_code()
 
 
@@ -120,7 +120,7 @@ def verify(
     with connecting.project(common, trust_rev) as project:
         report = verify_project(project, names)
         least = LEAST[fail_on] if fail_on else project.settings.fail_on or Impact.COSMETIC
-    reporting.show(common, report, fail_on=least)
+    reporting.show(common, report, View(fail_on=least, flags=connecting.flags(common)))
     return report.exit_code(least, forgives_findings=exit_zero)
 
 
@@ -149,7 +149,7 @@ def diff(
     """
     report = _difference(common, connecting, sides, live)
     named = [Path(side) for side in sides[1:] if Path(side).is_file()]
-    reporting.show(common, report, lock=named[0] if named else None)
+    reporting.show(common, report, View(flags=connecting.flags(common), lock=named[0] if named else None))
     return report.exit_code(forgives_findings=not exit_code)
 
 

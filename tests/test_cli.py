@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 
 import jsonschema
@@ -562,3 +563,18 @@ def test_what_other_clients_configure_keeps_its_pins_where_one_client_is_named(p
     project.remove("notes")
     assert project.run("verify", "--client", "claude-code").code == 2
     assert project.run("verify").code == 1
+
+
+def test_a_command_to_be_copied_means_the_same_project_and_configs(project):
+    project.serve("notes", SEARCH)
+    (project.root / ".mcp.json").rename(project.root / "my servers.json")
+    flags = ("-C", str(project.root), "-l", "a.lock", "-c", "my servers.json")
+    said = f"-C {project.root} -l a.lock -c 'my servers.json'"
+    pin = project.run("verify", *flags)
+    assert f"pin it with `mcplock lock {said} notes`" in " ".join(pin.out.split())
+    assert project.run("lock", *flags).code == 0
+    (project.root / "notes.json").write_text(json.dumps({"tools": [{**SEARCH, "title": "T"}]}), "utf-8")
+    (command,) = [line.strip() for line in project.run("verify", *flags).out.splitlines() if "--expect" in line]
+    assert command.startswith(f"mcplock lock {said} notes/search --expect sha256:")
+    assert project.run(*shlex.split(command)[1:]).code == 0
+    assert project.run("verify", *flags).code == 0

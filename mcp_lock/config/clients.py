@@ -246,7 +246,7 @@ CLIENTS = (
     Client(
         "devcontainer",
         "VS Code in a dev container",
-        (".devcontainer/devcontainer.json",),
+        (".devcontainer/devcontainer.json", ".devcontainer.json"),
         (("customizations", "vscode", "mcp", "servers"),),
         _EDITOR,
         env_file=True,

@@ -15,7 +15,6 @@ from enum import Enum, auto
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from mcp_lock.config.files import regular_content
 from mcp_lock.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -198,6 +197,8 @@ def _input(name: str, _default: str | None, values: Values) -> Expanded:
 
 
 def _file(name: str, _default: str | None, values: Values) -> Expanded:
+    from mcp_lock.config.files import regular_content  # loads the readers of all formats
+
     template = f"${{file:{name}}}"
     home = values.variables.get("HOME") or values.variables.get("USERPROFILE") or "~"
     path = values.beside / (home + name[1:] if name.startswith("~/") else name)

@@ -50,6 +50,12 @@ class Common:
         """Where the lock is, or would be."""
         return (self.directory / self.lockfile).resolve() if self.lockfile else self.root / LOCK_NAME
 
+    @property
+    def given(self) -> tuple[str, ...]:
+        """What the command line says of where the project is."""
+        directory = ("-C", str(self.directory)) if str(self.directory) != "." else ()
+        return (*directory, *(("-l", str(self.lockfile)) if self.lockfile else ()))
+
     def screen(self) -> Options:
         """How a report is to look on this stdout."""
         from mcp_lock.report import Options

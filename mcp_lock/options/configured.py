@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mcp_lock.errors import UsageError
 from mcp_lock.options.common import complain
+from mcp_lock.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +39,16 @@ class Configured:
     env: tuple[str, ...]
     env_file: tuple[Path, ...]
     header: tuple[str, ...]
+
+    def flags(self, common: Common) -> str:
+        """What the command line says of project and configs, for commands that are to be copied."""
+        given = [
+            *common.given,
+            *(word for file in self.config if file != "-" for word in ("-c", file)),
+            *(("--client", self.client) if self.client else ()),
+            *(("--scope", self.scope) if self.scope != "project" else ()),
+        ]
+        return shlex.join(map(visible, given))
 
     def headers(self) -> dict[str, str]:
         """What `--header` supplies. Raises `UsageError`."""

@@ -20,40 +20,53 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class View:
+    """What a command knows of the report that it shows."""
+
+    closing: str = ""
+    """The last line for people."""
+    accept: bool = True
+    """As in `report.Options`; so are `settled`, `fail_on` and `flags`."""
+    settled: bool = False
+    fail_on: Impact = Impact.COSMETIC
+    flags: str = ""
+    lock: Path | None = None
+    """The lock that the report is about, if not the project's."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reporting:
     """Options of the commands that end in a report."""
 
     format: str
     output: tuple[str, ...]
 
-    def show(
-        self,
-        common: Common,
-        report: Report,
-        closing: str = "",
-        *,
-        accept: bool = True,
-        settled: bool = False,
-        fail_on: Impact = Impact.COSMETIC,
-        lock: Path | None = None,
-    ) -> None:
+    def show(self, common: Common, report: Report, view: View) -> None:
         """Print a report, with a last line after it where people read it, and write it to the files asked for.
 
-        `lock` is the lock that the report is about, if not the project's. Raises `UsageError` for a file that cannot be
-        written.
+        Raises `UsageError` for a file that cannot be written.
         """
         from mcp_lock.places import Places
         from mcp_lock.report import render
 
-        places = Places(lock or common.lock_path, common.root)
-        screen = replace(common.screen(), accept=accept, settled=settled, fail_on=fail_on, locate=places)
+        screen = replace(
+            common.screen(),
+            accept=view.accept,
+            settled=view.settled,
+            fail_on=view.fail_on,
+            flags=view.flags,
+            locate=Places(view.lock or common.lock_path, common.root),
+        )
         form = Format(self.format)
         common.print(render(report, form, screen))
-        if closing and form is Format.TEXT and not common.quiet:
-            common.print(f"{closing}\n")
+        if view.closing and form is Format.TEXT and not common.quiet:
+            common.print(f"{view.closing}\n")
         for target in self.output:
             name, _, file = target.partition(":")
-            known = file and name in {one.value for one in Format}
+            names = {one.value for one in Format}
+            if target in names:
+                raise UsageError(f"--output: {target} is a format: write {target}:FILE")
+            known = file and name in names
             if file and name.isalpha() and len(name) > 1 and not known:
                 raise UsageError(
                     f"--output: there is no format {name!r}; there are: {', '.join(one.value for one in Format)}"

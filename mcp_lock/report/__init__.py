@@ -60,6 +60,8 @@ class Options:
     """Immaterial changes and notices too, and no list or text cut short."""
     accept: bool = True
     """Whether to say how to accept what is shown."""
+    flags: str = ""
+    """What a command to be copied needs so that it means the same project and configs: words of a shell."""
     settled: bool = False
     """Whether what differs has just been written, so that it fails nothing."""
     unicode: bool = True

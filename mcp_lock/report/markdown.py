@@ -181,8 +181,9 @@ def _stated(server: ServerReport, options: Options) -> str:
     if server.error and state.because:
         said += state.because.format(code(clip(server.error, _MOST_NOTE)))
     said += state.after
-    if state.command and options.accept and len(state.command) <= LONGEST:
-        said += f"{state.hint} {code(state.command)}"
+    command = told.as_asked(state.command, options.flags)
+    if command and options.accept and len(command) <= LONGEST:
+        said += f"{state.hint} {code(command)}"
     return said
 
 
@@ -243,7 +244,7 @@ def _closing(report: Report, options: Options) -> Iterator[str]:
 def _accepting(report: Report, options: Options) -> Iterator[str]:
     """The commands that accept what is shown, whole or not at all."""
     servers = sorted(report.servers, key=standing.rank)
-    commands = [command for server in servers for command in told.accept(server)]
+    commands = [told.as_asked(command, options.flags) for server in servers for command in told.accept(server)]
     kept, room = [], _MOST_COMMANDS
     for command in commands:
         if (needed := size(command, options) + 1) <= room:

@@ -88,7 +88,8 @@ def _stated(server: ServerReport, state: standing.State, options: Options) -> tu
     spans = (Span(state.words, state.role), *because, Span(state.after))
     if not (state.command and options.accept):
         return spans
-    return (*spans, Span(f"{state.hint} `"), Span(state.command, "command", solid=True), Span("`"))
+    command = told.as_asked(state.command, options.flags)
+    return (*spans, Span(f"{state.hint} `"), Span(command, "command", solid=True), Span("`"))
 
 
 def _changes(found: Sequence[told.Told], options: Options) -> Iterator[Row]:
@@ -192,7 +193,8 @@ def _closing(report: Report, options: Options) -> Iterator[Row]:
 
 def _accepting(report: Report, options: Options) -> Iterator[Row]:
     servers = sorted(report.servers, key=standing.rank)
-    commands = [command for server in servers for command in told.accept(server, options.verbose)]
+    accepting = (command for server in servers for command in told.accept(server, options.verbose))
+    commands = [told.as_asked(command, options.flags) for command in accepting]
     if commands:
         yield Row((Span("Accept what you have reviewed:"),))
     yield from (Row((Span(command, "command", solid=True),), 2) for command in commands)

@@ -6,6 +6,7 @@ Words alone, made visible; how they look is the business of each format.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections import Counter
 from dataclasses import dataclass
@@ -291,6 +292,11 @@ def accept(server: ServerReport, everything: bool = False) -> list[str]:
     if is_many(server) and not everything:
         return [_lock([server.name], [])]
     return [_lock([f"{server.name}/{item.name}" for item in items], _digests(server, items))]
+
+
+def as_asked(command: str, flags: str) -> str:
+    """A command of mcplock, to be copied, with the flags that say which project and configs are meant."""
+    return re.sub(r"^mcplock \w+", lambda found: f"{found[0]} {flags}", command) if flags else command
 
 
 def is_many(server: ServerReport) -> bool:
