@@ -785,11 +785,14 @@ def test_a_planted_secret_is_known_to_whoever_masks(place: str, tmp_path: Path) 
 
 
 COMMANDS_THAT_HIDE = [
+    ("docker", "run", "-i", "image", "sh", "-lc", 'API_KEY="$(./other.sh)" server'),
+    ("npx", "-c", 'API_KEY="$(./other.sh)" server'),
+    ("env sh -c 'API_KEY=$(./other.sh) server'",),
+    ("python3", "-c", "run('server', token='x'+open('other').read()) # token='$(x)' end"),
     ("sh", "-c", 'API_KEY="$(./other.sh)" server'),
     ("sh", "-c", "API_KEY=`./other.sh` server"),
     ("sh", "-c", "server --token $(./other.sh);./other.sh"),
     ("bash", "-c", """CFG='{"token": "'$(./other.sh)'"}' server"""),
-    ("env API_KEY=x|./other.sh server",),
 ]
 COMMANDS_THAT_TELL = [
     ("sh", "-c", 'API_KEY="abcdefghijklmnopqrstuvwx0123456789" server'),
@@ -797,6 +800,9 @@ COMMANDS_THAT_TELL = [
     ("server", "--password", "p@ss;w$rd"),
     ("server", "--password=p@ss;w$rd and more"),
     ("sh", "-c", "server && other"),
+    ("env API_KEY=x|./other.sh server",),
+    ("python3", "-m", "server", "--header", "Authorization: Bearer a$b c"),
+    ("docker", "run", "--rm", "-i", "-e", 'HEADERS={"Authorization": "Bearer $KEY", "Version": "1"}', "image"),
 ]
 
 

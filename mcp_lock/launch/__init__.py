@@ -68,8 +68,10 @@ def literal_secrets(spec: LaunchSpec) -> dict[str, str]:
 def unclear(spec: LaunchSpec) -> str:
     """Where in a command line `redacted` would take out what a shell may run, such as `args[1]`; empty if nowhere.
 
-    It could change unseen, and what runs must not.
+    It could change unseen, and what runs must not. Where no shell and no interpreter is started, text is only text.
     """
+    if not pinned.runs_text((*spec.command.split(), *spec.args)):
+        return ""
     redactor = Redactor()
     _redacted(replace(spec, env={}, headers={}, url=""), redactor)
     return next(iter(redactor.unclear), "")

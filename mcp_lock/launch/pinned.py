@@ -1,4 +1,4 @@
-"""Whether a command starts the same program tomorrow: package runners and container images that are fetched by name.
+"""What a command line starts: whether it is the same program tomorrow, and whether some word of it is a program itself.
 
 Words only: nothing is looked up, so a package that a project has installed beside its config counts as unpinned too.
 """
@@ -20,6 +20,20 @@ def unpinned(words: Sequence[str]) -> str:
         if [_base(words[:1]), *words[1 : len(runner)]] == list(runner):
             return judge(words[len(runner) :], " ".join(runner))
     return ""
+
+
+_INTERPRETERS = re.compile(
+    r"(?:ba|da|z|k|fi|c|tc)?sh|busybox|cmd|powershell|pwsh|python[\d.]*|node|deno|bun|perl|ruby|php|lua|osascript|npx|npm"
+)
+_TAKES_TEXT = re.compile(r"-[a-z]{0,3}[ce]|--(?:eval|call|print)|-command|/[ck]", re.IGNORECASE)
+_REMOTE = frozenset({"ssh", "su"})
+
+
+def runs_text(words: Sequence[str]) -> bool:
+    """Whether a word of a command may be text that a shell or an interpreter runs."""
+    names = [_base([word]) for word in words]
+    started = next((at for at, name in enumerate(names) if _INTERPRETERS.fullmatch(name)), len(words))
+    return bool(_REMOTE & set(names)) or any(map(_TAKES_TEXT.fullmatch, words[started + 1 :]))
 
 
 def _base(words: Sequence[str]) -> str:
