@@ -25,7 +25,7 @@ def lock(tmp_path_factory):
     project = Project(tmp_path_factory.mktemp("locked"))
     project.serve("notes", tool("search"), tool("search_all"), *(tool(name) for name in HOSTILE if name))
     project.serve("tickets", tool("create"))
-    assert project.run("lock").code == 0
+    assert project.run("lock", CI="").code == 0  # made before a test has scrubbed its environment
     return project.lock.read_bytes()
 
 
