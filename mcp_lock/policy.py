@@ -6,7 +6,6 @@ security stay what they are. How a project says all this in a file is the busine
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from mcp_lock.outcome import Change, Impact
 from mcp_lock.text import visible
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Mapping
 
 
@@ -51,9 +51,9 @@ class Ignore:
             return False
         return self.pattern.sub("", change.old) == self.pattern.sub("", change.new)
 
-    def counts(self, day: dt.date) -> bool:
+    def counts(self, day: dt.date | None) -> bool:
         """Whether it has not ended by `day`."""
-        return self.until is None or day <= self.until
+        return self.until is None or (day is not None and day <= self.until)
 
     def __str__(self) -> str:
         until = f", until {self.until}" if self.until else ""
@@ -71,8 +71,8 @@ class Policy:
     impacts: Mapping[str, Impact] = field(default_factory=dict)
     """Ids of rules to the impact that their changes have here."""
     ignores: tuple[Ignore, ...] = ()
-    day: dt.date = dt.date.max
-    """The day it is; every end has passed on the default one."""
+    day: dt.date | None = None
+    """The day it is; where nobody says, every end has passed."""
 
     def applied(self, change: Change) -> Change:
         """`change` as this project sees it."""

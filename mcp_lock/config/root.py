@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcp_lock.config.clients import CLIENTS
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -37,6 +35,8 @@ def _has_settings(directory: Path) -> bool:
 
 def _has_config(directory: Path) -> bool:
     """Whether a client keeps servers here, by the look of it: most of its files are there for other things too."""
+    from mcp_lock.config.clients import CLIENTS  # where there is a lock nobody needs the table
+
     files = (path for row in CLIENTS for name in row.files for path in _named(directory, name))
     return any("mcp" in path.name or _says(path, rb"(?i)mcp|context_servers") for path in files)
 
