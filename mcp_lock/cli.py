@@ -160,10 +160,10 @@ def _difference(common: Common, connecting: Connecting, sides: tuple[str, ...], 
         from mcp_lock.offline import diff_files
 
         return diff_files(sides[0], sides[1] if len(sides) > 1 else None, connecting.lock_path(common))
-    from mcp_lock.run import verify_project
+    from mcp_lock.run import diff_project
 
     with connecting.project(common) as project:
-        return verify_project(project, live)
+        return diff_project(project, live)
 
 
 @command(app, Common, Configured)

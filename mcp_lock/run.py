@@ -58,10 +58,18 @@ class Project:
     """Whether the lock's directory is made where there is none."""
 
 
+def diff_project(project: Project, names: Sequence[str]) -> Report:
+    """As `verify_project`, for people, who want to see two sides. Raises also `LockMissing` when one is not there."""
+    if project.found.entries and not project.lockfile.exists():
+        lockfile.read(project.lockfile)
+    return verify_project(project, names)
+
+
 def verify_project(project: Project, names: Sequence[str]) -> Report:
     """The lock against the live servers. Writes nothing, and starts no server that is not as it was locked.
 
-    Raises `UsageError` when there is nothing to check, or a name that nobody knows.
+    A lock that is missing is told in the report. Raises `UsageError` when there is nothing to check, or a name that
+    nobody knows.
     """
     lock, missing = _read_lock(project.lockfile, project.found)
     known = in_scope(project.found, lock.servers)

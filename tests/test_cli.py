@@ -98,6 +98,9 @@ def test_verify_without_a_lock_exits_1_and_says_what_to_do(project):
         assert "notes: not locked yet" in result.out
         assert "mcp.lock: no such file; run `mcplock lock`" in " ".join(result.out.split())
         assert (project.root / "annotations").read_text("utf-8").startswith("::error file=.mcp.json,line=3,")
+    result = project.run("diff")
+    assert (result.code, result.out) == (1, "")
+    assert "run `mcplock lock`" in result.err
 
 
 @pytest.mark.parametrize("command", ["lock", "verify", "diff"])
