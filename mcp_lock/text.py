@@ -59,6 +59,8 @@ _FLAG = re.compile(
     "\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)\U000e007f"
 )
 """The flags of England, Scotland and Wales: the only emoji that are spelt with tag characters (UTS 51, RGI)."""
+_FLAG_LENGTH = 7
+"""Characters of each of them."""
 
 
 def hidden_in(text: str) -> list[str]:
@@ -83,7 +85,7 @@ def _is_ordinary(text: str, at: int) -> bool:
             or before == _EMOJI_STYLE
         )
     if 0xE0020 <= ord(char) <= 0xE007F:
-        return any(flag.start() < at < flag.end() for flag in _FLAG.finditer(text))
+        return any(_FLAG.match(text, max(at - back, 0)) for back in range(1, _FLAG_LENGTH))
     return char == _EMOJI_STYLE and _shown(char, before, "") == char
 
 

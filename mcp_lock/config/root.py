@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from mcp_lock.revision import top
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -17,10 +19,10 @@ def project_root(start: Path) -> Path:
     """
     start = start.resolve()
     upwards = [start, *start.parents]
-    top = next((at for at, directory in enumerate(upwards) if (directory / ".git").exists()), None)
+    above = top(start)
     # without a tree nothing bounds the way up, and the home directory has client configs of its own
-    inside = [start] if top is None else upwards[: top + 1]
-    bounded = upwards if top is None else inside
+    inside = upwards[: upwards.index(above) + 1] if above else [start]
+    bounded = inside if above else upwards
     locked = (directory for directory in bounded if (directory / "mcp.lock").is_file())
     settled = (directory for directory in bounded if _has_settings(directory))
     configured = (directory for directory in inside if _has_config(directory))

@@ -7,6 +7,7 @@ import shutil
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import click
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 LOCK_NAME = "mcp.lock"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Common:
-    """Options of every command."""
+    """Options of every command. Not slotted: what is looked up is kept."""
 
     directory: Path
     lockfile: Path | None
@@ -33,7 +34,7 @@ class Common:
     color: str
     debug: bool
 
-    @property
+    @cached_property
     def root(self) -> Path:
         """The project's root. Raises `UsageError` if the directory is none."""
         from mcp_lock.config import project_root

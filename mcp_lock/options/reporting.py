@@ -61,16 +61,14 @@ class Reporting:
         common.print(render(report, form, screen))
         if view.closing and form is Format.TEXT and not common.quiet:
             common.print(f"{view.closing}\n")
+        names = [one.value for one in Format]
         for target in self.output:
             name, _, file = target.partition(":")
-            names = {one.value for one in Format}
             if target in names:
                 raise UsageError(f"--output: {target} is a format: write {target}:FILE")
             known = file and name in names
             if file and name.isalpha() and len(name) > 1 and not known:
-                raise UsageError(
-                    f"--output: there is no format {name!r}; there are: {', '.join(one.value for one in Format)}"
-                )
+                raise UsageError(f"--output: there is no format {name!r}; there are: {', '.join(names)}")
             other, path = (Format(name), file) if known else (form, target)
             _write(common.directory / path, render(report, other, replace(screen, colour=False, unicode=True)))
         self.more(common, report, replace(screen, colour=False, unicode=True))

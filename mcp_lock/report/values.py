@@ -102,7 +102,7 @@ def _whole(change: Change, options: Options) -> Iterator[tuple[Span, ...]]:
         yield (sign_span, Span(told.said_item(change.item), sign_span.role, solid=True), *rest)
     else:
         yield _signed(sign, schema_words.value(definition.get("description", definition)))
-    message = _secret(schema_words.value(definition, 100_000)) if sign == "+" else ""
+    message = hidden_message(schema_words.value(definition, 100_000)) if sign == "+" else ""
     if message:
         yield _revealed(message)
 
@@ -143,7 +143,7 @@ def _schema(change: Change, parts: Sequence[str], options: Options) -> Iterator[
     named = len(parts) > 1 and parts[-2] in ("properties", "$defs", "definitions")
     optional = "required" not in change.rule.id and "properties" in parts[-2:-1]
     yield _signed(sign, schema_words.member(parts[-1], schema, optional) if named else schema_words.schema_line(schema))
-    message = _secret(schema_words.value(schema, 100_000)) if sign == "+" else ""
+    message = hidden_message(schema_words.value(schema, 100_000)) if sign == "+" else ""
     if message:
         yield _revealed(message)
 
@@ -181,8 +181,8 @@ def _text(old: Any, new: Any, options: Options) -> Iterator[tuple[Span, ...]]:
         pieces = words.excerpt(words.difference(old, new))
         last = len(pieces) - 1
         yield tuple(span for at, piece in enumerate(pieces) for span in _piece(piece, options, at > 0, at < last))
-    message = "" if new is ABSENT else _secret(new)
-    if message and (old is ABSENT or message != _secret(old)):
+    message = "" if new is ABSENT else hidden_message(new)
+    if message and (old is ABSENT or message != hidden_message(old)):
         yield _revealed(message)
 
 
@@ -214,10 +214,6 @@ def _changed(piece: words.Piece, options: Options) -> tuple[Span, ...]:
 
 
 _BLANKS = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
-
-
-def _secret(text: str) -> str:
-    return hidden_message(text)
 
 
 def _revealed(message: str) -> tuple[Span, ...]:
